@@ -1,0 +1,229 @@
+"""The project's sessions: `nox -s docs` builds the site, `nox -s tests` tests it."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nox
+from nox.virtualenv import HAS_UV, UV
+
+nox.needs_version = ">=2025.5.1"
+nox.options.sessions = ["lint", "types", "tests", "docs"]
+nox.options.download_python = "never"
+nox.options.error_on_missing_interpreters = False
+
+PROJECT = nox.project.load_toml("pyproject.toml")
+MATRIX = PROJECT["tool"]["compile_in_practice"]
+LOCKS = Path(".ci/requirements")
+BACKEND = os.environ.get("UV_TORCH_BACKEND", "")
+SETTINGS = {
+    "OMP_NUM_THREADS": "1",  # a fence is forked from a process with one thread
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no worker pool, which nothing here uses
+    "UV_COMPILE_BYTECODE": "1",  # as uv installs, each process would compile torch
+    "UV_PYTHON_DOWNLOADS": "never",
+    "VIRTUAL_ENV": None,  # uv must not take the Python of an active environment
+}
+DOWNLOAD = """
+First build with torch {release} on Python {python}: uv installs it into {folder}.
+What its cache does not hold is downloaded: on Linux a CUDA build of several GB.
+For the small CPU build stop here (Ctrl-C) and set UV_TORCH_BACKEND=cpu: it comes
+from PyTorch's own index, and every page builds on it too.
+"""
+
+
+@nox.session(venv_backend="none")
+def docs(session: nox.Session) -> None:
+    """Run every page on a torch release (default: current) and build the site."""
+    release, extra = split(session)
+    module(session, environment(session, release), "docs", *extra)
+
+
+@nox.session(venv_backend="none")
+def tests(session: nox.Session) -> None:
+    """Run the tests and the doctests on a torch release (default: current)."""
+    release, extra = split(session)
+    session.run(
+        environment(session, release),
+        "-m",
+        "pytest",
+        *extra,
+        env=SETTINGS,
+        external=True,
+    )
+
+
+@nox.session(venv_backend="none")
+def lint(session: nox.Session) -> None:
+    """Check style, format and the coverage table, without torch."""
+    python = install(session, "lint", [LOCKS / "lint.txt"])
+    session.run(python, "-m", "ruff", "check", external=True)
+    session.run(python, "-m", "ruff", "format", "--check", external=True)
+
+
+@nox.session(venv_backend="none")
+def types(session: nox.Session) -> None:
+    """Check the types of src, strictly."""
+    session.run(
+        environment(session, MATRIX["current"]),
+        "-m",
+        "mypy",
+        env=SETTINGS,
+        external=True,
+    )
+
+
+@nox.session(venv_backend="none")
+def plain(session: nox.Session) -> None:
+    """Run each fence as a plain file where torch alone is installed."""
+    release, extra = split(session)
+    alone = install(session, f"plain-{release}", [LOCKS / f"torch-{release}.txt"])
+    python = environment(session, release)
+    module(session, python, "plain", "--python", alone, *extra)
+
+
+@nox.session(venv_backend="none")
+def bench(session: nox.Session) -> None:
+    """Time a build against the floor and against stock MyST-NB."""
+    release, extra = split(session)
+    module(session, environment(session, release), "bench", *extra)
+
+
+@nox.session(venv_backend="none")
+def ledger(session: nox.Session) -> None:
+    """Write the named values of a torch release (to be named) into its ledger."""
+    if not session.posargs:
+        session.error("name the release: nox -s ledger -- " + MATRIX["current"])
+    release, extra = split(session)
+    module(session, environment(session, release), "ledger", *extra)
+
+
+@nox.session(venv_backend="none")
+def record(session: nox.Session) -> None:
+    """Record what needs Inductor on CPU, on the reference and the current release."""
+    for release in (MATRIX["reference"], MATRIX["current"]):
+        module(session, environment(session, release), "record", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def lock(session: nox.Session) -> None:
+    """Lock everything again, keeping what is pinned (`-- --upgrade` renews it)."""
+    asked = Path(session.create_tmp(), "asked.txt").resolve()
+    pins = "--universal --python-version 3.11 --fork-strategy fewest --generate-hashes"
+    shape = "--no-header --no-annotate --quiet"
+    site = LOCKS / "site.txt"
+
+    def write(name: str, *args: str) -> None:
+        options = [*pins.split(), *shape.split(), *session.posargs]
+        output = f"--output-file={LOCKS / name}"
+        uv(session, "pip", "compile", *options, *args, output)
+
+    asked.write_text("torch\n")
+    write("site.txt", "pyproject.toml", "--group=tests", f"--excludes={asked}")
+    write("lint.txt", "--group=lint", f"--constraints={site}")
+    write("nox.txt", "--group=nox", f"--constraints={site}")
+    for release in MATRIX["releases"]:
+        asked.write_text(f"torch=={release}\n")
+        write(f"torch-{release}.txt", str(asked), f"--constraints={site}")
+
+
+def split(session: nox.Session) -> tuple[str, list[str]]:
+    """The torch release that leads the arguments (or current), and the others."""
+    first, *rest = session.posargs or [""]
+    if not first[:1].isdigit():
+        return MATRIX["current"], list(session.posargs)
+    if first not in MATRIX["releases"]:
+        known = ", ".join(MATRIX["releases"])
+        session.error(
+            f"torch {first} is not among the releases in pyproject.toml ({known}): "
+            f"take one of them, or add it there and run `nox -s lock`"
+        )
+    return first, rest
+
+
+def module(session: nox.Session, python: str, *args: str) -> None:
+    """Run a command of the project's own in its environment."""
+    session.run(python, "-m", "compile_in_practice", *args, env=SETTINGS, external=True)
+
+
+def environment(session: nox.Session, release: str) -> str:
+    """The Python of the one environment for a torch release, the project in it."""
+    locks = [LOCKS / "site.txt", LOCKS / f"torch-{release}.txt"]
+    python = install(session, f"torch-{release}", locks)
+    link = Path(python).parents[1] / "project.txt"
+    wanted = hashlib.sha256(Path("pyproject.toml").read_bytes()).hexdigest()
+    if not link.exists() or link.read_text() != wanted:
+        uv(session, "pip", "install", "--python", python, "--no-deps", "-e", ".")
+        link.write_text(wanted)
+    return python
+
+
+def install(session: nox.Session, name: str, locks: list[Path]) -> str:
+    """The Python of an environment, installed again when its locks changed."""
+    interpreter, version = find_python(session)
+    folder = Path(session.cache_dir).parent / f"{name}-{version}"
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    contents = b"".join(lock.read_bytes() for lock in locks) + BACKEND.encode()
+    wanted = hashlib.sha256(contents).hexdigest()
+    stamp = folder / "installed.txt"
+    if python.exists() and stamp.exists() and stamp.read_text() == wanted:
+        return str(python)
+
+    release = name.partition("-")[2]
+    if release and not BACKEND and sys.platform == "linux":
+        text = DOWNLOAD.format(release=release, python=version, folder=folder)
+        session.log(text.strip())
+    for old in (stamp, folder / "project.txt"):
+        old.unlink(missing_ok=True)
+    if not python.exists():
+        uv(session, "venv", "--quiet", "--clear", "--python", interpreter, str(folder))
+    pins = ["--require-hashes", *(f"--requirements={lock}" for lock in locks)]
+    if release and BACKEND:
+        pins = pins_without_torch(locks, release, folder)
+    uv(session, "pip", "install", "--exact", "--python", str(python), *pins)
+    stamp.write_text(wanted)
+    return str(python)
+
+
+def pins_without_torch(locks: list[Path], release: str, folder: Path) -> list[str]:
+    """As the locks say, but for torch: another index has another file of it."""
+    *others, torch = locks
+    rest = re.sub(r"(?m)^torch==.*\n(    .*\n)*", "", torch.read_text())
+    constraints = folder / "constraints.txt"
+    constraints.write_text(rest)
+    asked = [f"--requirements={lock}" for lock in others]
+    return [*asked, f"--constraints={constraints}", f"torch=={release}"]
+
+
+def find_python(session: nox.Session) -> tuple[str, str]:
+    """An installed Python and its version: asked for with -P, nox's own, or any."""
+    known = MATRIX["pythons"]
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if session.python in (None, False) and own in known:
+        return sys.executable, own
+    asked = [session.python] if session.python else known
+    found = {version: uv_python(version) for version in asked if version in known}
+    installed = [(path, version) for version, path in found.items() if path]
+    if not installed:
+        session.skip(
+            f"Python {' or '.join(asked)} is not installed, or not among "
+            f"{', '.join(known)}; none is ever downloaded"
+        )
+    return installed[0]
+
+
+def uv_python(version: str) -> str:
+    """The path of an installed Python of a version, or nothing."""
+    settings = os.environ | {"UV_PYTHON_DOWNLOADS": "never"}
+    command = [UV, "python", "find", "--system", version]
+    found = subprocess.run(command, env=settings, capture_output=True, text=True)
+    return found.stdout.strip() if found.returncode == 0 else ""
+
+
+def uv(session: nox.Session, *args: str) -> None:
+    """Run uv, which nox brings along, and never let it fetch a Python."""
+    if not HAS_UV:
+        session.error('nox installs with uv: pip install "nox[uv]"')
+    session.run(UV, *args, env=SETTINGS, external=True)
