@@ -1,0 +1,94 @@
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+WORKFLOW = (ROOT / ".github/workflows/ci.yml").read_text()
+
+PYTHON = """#!/bin/sh
+# Stands for the python3 that creates the environment of nox.
+mkdir -p "$3/bin"
+ln -s {python} "$3/bin/python"
+printf '#!/bin/sh\\n' > "$3/bin/pip"
+printf '#!/bin/sh\\necho "ran $*"\\n{act}\\n' > "$3/bin/nox"
+chmod +x "$3/bin/pip" "$3/bin/nox"
+"""
+
+
+def ci(folder: Path, act: str) -> subprocess.CompletedProcess[str]:
+    """Run .ci/run in a repository of its own with a nox that does as told."""
+    (folder / ".ci").mkdir()
+    (folder / ".ci/run").write_text((ROOT / ".ci/run").read_text())
+    (folder / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *command], cwd=folder, check=True)
+    tools = folder.parent / "tools"
+    tools.mkdir()
+    stub = tools / "python3"
+    stub.write_text(PYTHON.format(python=sys.executable, act=act))
+    stub.chmod(0o755)
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", ".ci/run"],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "STAGE_LIMIT": "5"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def verdicts(output: str) -> list[tuple[str, str]]:
+    """Stage and verdict, from the closing table."""
+    table = output.partition("seconds of each stage")[2]
+    return re.findall(r"(?m)^ +\d+ s  (.+?) {2,}(passed|FAILED.*)$", table)
+
+
+def test_ci_runs_every_stage_on_both_releases(tmp_path: Path) -> None:
+    (tmp_path / "clone").mkdir()
+    done = ci(tmp_path / "clone", "true")
+    stages = ["lint", "types"]
+    for release in ("2.15.0", "2.8.0"):
+        stages += [f"{name} {release}" for name in ("tests", "docs", "plain")]
+    assert verdicts(done.stdout) == [
+        (stage, "passed") for stage in [*stages, "clean tree"]
+    ]
+    assert done.returncode == 0
+    assert done.stdout.count("ran -s ") == 8
+    assert "ran -s docs -- 2.8.0" in done.stdout
+
+
+def test_ci_goes_on_after_a_failure_and_fails(tmp_path: Path) -> None:
+    (tmp_path / "clone").mkdir()
+    done = ci(tmp_path / "clone", 'case "$2" in types) exit 7;; esac')
+    assert dict(verdicts(done.stdout))["types"] == "FAILED (status 7)"
+    assert len(verdicts(done.stdout)) == 9
+    assert done.returncode == 1
+
+
+def test_ci_ends_a_stage_that_hangs(tmp_path: Path) -> None:
+    (tmp_path / "clone").mkdir()
+    done = ci(tmp_path / "clone", 'case "$2" in lint) exec sleep 60;; esac')
+    assert dict(verdicts(done.stdout))["lint"] == "FAILED (status 124)"
+    assert done.returncode == 1
+
+
+def test_ci_fails_when_a_build_writes_into_the_tree(tmp_path: Path) -> None:
+    (tmp_path / "clone").mkdir()
+    done = ci(tmp_path / "clone", "touch left-behind")
+    assert "?? left-behind" in done.stdout
+    assert done.returncode == 1
+
+
+def test_workflow_pins_actions_by_commit_and_may_only_read() -> None:
+    uses = re.findall(r"uses: (\S+)", WORKFLOW)
+    assert uses
+    assert [u for u in uses if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", u)] == []
+    assert yaml.safe_load(WORKFLOW)["permissions"] == {"contents": "read"}
+    assert WORKFLOW.count("persist-credentials: false") == WORKFLOW.count("checkout@")

@@ -1,0 +1,162 @@
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import nox
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+class EndedError(Exception):
+    """Stands for nox's own ends of a session: error and skip."""
+
+
+class Session:
+    """What the noxfile uses of a session; commands are kept, not run."""
+
+    def __init__(self, folder: Path, *posargs: str, python: str | bool = False) -> None:
+        self.cache_dir = folder / ".cache"
+        self.posargs = posargs
+        self.python = python
+        self.ran: list[list[str]] = []
+        self.logged = ""
+
+    def run(self, *args: str, **_: object) -> None:
+        self.ran.append(list(args))
+        if "venv" in args:
+            python = Path(args[-1], "bin/python")
+            python.parent.mkdir(parents=True)
+            python.touch()
+
+    def log(self, text: str) -> None:
+        self.logged += text
+
+    def error(self, text: str) -> None:
+        raise EndedError(text)
+
+    skip = error
+
+
+@pytest.fixture
+def noxfile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    locks = tmp_path / ".ci/requirements"
+    locks.mkdir(parents=True)
+    for lock in (ROOT / ".ci/requirements").iterdir():
+        (locks / lock.name).write_text(lock.read_text())
+    monkeypatch.delenv("UV_TORCH_BACKEND", raising=False)
+    monkeypatch.setattr(nox.registry, "_REGISTRY", {})
+    spec = importlib.util.spec_from_file_location("noxfile", ROOT / "noxfile.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.HAS_UV = True
+    return module
+
+
+def test_release_leads_the_arguments(noxfile: ModuleType, tmp_path: Path) -> None:
+    assert noxfile.split(Session(tmp_path, "2.8.0", "-k", "x")) == (
+        "2.8.0",
+        ["-k", "x"],
+    )
+    current = noxfile.MATRIX["current"]
+    assert noxfile.split(Session(tmp_path)) == (current, [])
+    assert noxfile.split(Session(tmp_path, "-x")) == (current, ["-x"])
+
+
+def test_unknown_release_names_the_known_ones(
+    noxfile: ModuleType, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        EndedError, match=r"torch 2\.7\.0 is not .*2\.8\.0.*nox -s lock"
+    ):
+        noxfile.split(Session(tmp_path, "2.7.0"))
+
+
+def test_environment_is_installed_once_and_again_when_a_lock_changes(
+    noxfile: ModuleType, tmp_path: Path
+) -> None:
+    session = Session(tmp_path / ".nox")
+    python = noxfile.environment(session, "2.8.0")
+    assert [args[1:3] for args in session.ran] == [
+        ["venv", "--quiet"],
+        ["pip", "install"],
+        ["pip", "install"],
+    ]
+    assert noxfile.environment(session, "2.8.0") == python
+    assert len(session.ran) == 3
+    with Path(".ci/requirements/torch-2.8.0.txt").open("a") as lock:
+        lock.write("\n")
+    noxfile.environment(session, "2.8.0")
+    assert [args[1] for args in session.ran[3:]] == ["pip", "pip"]
+
+
+def test_environment_left_half_installed_is_installed_again(
+    noxfile: ModuleType, tmp_path: Path
+) -> None:
+    session = Session(tmp_path / ".nox")
+    python = Path(noxfile.environment(session, "2.8.0"))
+    (python.parents[1] / "installed.txt").unlink()
+    noxfile.environment(session, "2.8.0")
+    assert len(session.ran) == 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+def test_first_build_says_what_it_downloads(
+    noxfile: ModuleType, tmp_path: Path
+) -> None:
+    session = Session(tmp_path / ".nox")
+    noxfile.environment(session, "2.8.0")
+    assert "several GB" in session.logged
+    assert "UV_TORCH_BACKEND=cpu" in session.logged
+    session.logged = ""
+    noxfile.environment(session, "2.8.0")
+    assert session.logged == ""
+
+
+def test_other_torch_build_drops_the_hash_of_torch_alone(
+    noxfile: ModuleType, tmp_path: Path
+) -> None:
+    noxfile.BACKEND = "cpu"
+    session = Session(tmp_path / ".nox")
+    noxfile.environment(session, "2.8.0")
+    install = session.ran[1]
+    assert "torch==2.8.0" in install
+    assert "--require-hashes" not in install
+    path = next(a for a in install if a.startswith("--constraints=")).split("=")[1]
+    constraints = Path(path).read_text()
+    assert "sympy==" in constraints
+    assert "torch==" not in constraints
+    lock = Path(".ci/requirements/torch-2.8.0.txt").read_text()
+    torch = lock[lock.index("torch==") : lock.index("triton==")]
+    assert constraints == lock.replace(torch, "")
+
+
+def test_python_that_is_not_installed_is_skipped_and_named(
+    noxfile: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noxfile, "uv_python", lambda _: "")
+    with pytest.raises(EndedError, match=r"Python 3\.12 is not installed"):
+        noxfile.find_python(Session(tmp_path, python="3.12"))
+
+
+def test_python_outside_the_range_is_skipped(
+    noxfile: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noxfile, "uv_python", lambda _: "/usr/bin/python")
+    with pytest.raises(EndedError, match=r"not among 3\.11, 3\.12, 3\.13"):
+        noxfile.find_python(Session(tmp_path, python="3.10"))
+
+
+def test_no_session_may_fetch_a_python(noxfile: ModuleType) -> None:
+    assert nox.options.download_python == "never"
+    assert noxfile.SETTINGS["UV_PYTHON_DOWNLOADS"] == "never"
+
+
+def test_ledger_wants_its_release_named(noxfile: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(EndedError, match="name the release"):
+        noxfile.ledger.func(Session(tmp_path))
