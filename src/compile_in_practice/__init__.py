@@ -1,0 +1,1 @@
+"""Pages that execute, prove their numbers, and fail the build when they lie."""

@@ -1,0 +1,93 @@
+"""``python -m compile_in_practice``: run the pages, write a ledger, record fences."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from compile_in_practice import ledger
+from compile_in_practice.failure import BuildError
+from compile_in_practice.project import load_project
+from compile_in_practice.run import build
+
+FAILED, COULD_NOT_RUN, INTERRUPTED = 1, 2, 130
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Do what the command says; return 0, 1 for failures, 2 where it could not run."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.act(arguments))
+    except BuildError as error:
+        print(error, file=sys.stderr)
+        return COULD_NOT_RUN
+    except KeyboardInterrupt:
+        print("interrupted; nothing is left running", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="compile_in_practice", description=__doc__)
+    parser.add_argument("--root", type=Path, default=Path.cwd(), help="the project's folder")
+    commands = parser.add_subparsers(required=True)
+
+    def command(name: str, act: object, text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(act=act)
+        sub.add_argument("--torch", help="the torch release that must be installed")
+        return sub
+
+    run = command("run", _run, "execute fences and labs, compare with the ledger")
+    run.add_argument("--width", type=int, help="how many fences at once")
+    docs = command("docs", _docs, "run, then build the site with Sphinx")
+    docs.add_argument("--width", type=int, help="how many fences at once")
+    accept = command("ledger", _ledger, "write this run's values as the release's ledger")
+    accept.add_argument("--width", type=int, help="how many fences at once")
+    return parser
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    report = build(arguments.root, arguments.torch, width=arguments.width)
+    print("\n".join(report.lines()))
+    print(f"results: {report.results}")
+    return FAILED if report.failures else 0
+
+
+def _docs(arguments: argparse.Namespace) -> int:
+    report = build(arguments.root, arguments.torch, width=arguments.width)
+    print("\n".join(report.lines()))
+    if report.failures:
+        return FAILED
+    from sphinx.cmd.build import main as sphinx  # noqa: PLC0415  (a second, only here)
+
+    project = load_project(arguments.root)
+    os.environ["COMPILE_IN_PRACTICE_RESULTS"] = str(report.results)
+    html = report.results / "html"
+    doctrees = report.results / "doctrees"
+    flags = ["-n", "-W", "--keep-going", "-q", "-b", "html", "-d", str(doctrees)]
+    status = sphinx([*flags, str(project.docs), str(html)])
+    if status == 0:
+        print(f"the site: {html / 'index.html'}")
+    return FAILED if status else 0
+
+
+def _ledger(arguments: argparse.Namespace) -> int:
+    """Write the ledger of the release that is named; a failing page has no values."""
+    if arguments.torch is None:
+        message = "a ledger is written for a release named explicitly"
+        raise BuildError(message, remedy="python -m compile_in_practice ledger --torch 2.15.0")
+    report = build(arguments.root, arguments.torch, width=arguments.width)
+    project = load_project(arguments.root)
+    broken = [f for f in report.failures if not _is_ledgers_own(str(f.remedy))]
+    if broken:
+        print("\n".join(map(str, broken)))
+        return FAILED
+    changes = ledger.accept(project.ledger, report.measured, report.torch, report.here)
+    print("\n".join([*changes, f"{len(changes)} changes in docs/ledger/{report.torch}.json"]))
+    return 0
+
+
+def _is_ledgers_own(remedy: str) -> bool:
+    return "nox -s ledger" in remedy

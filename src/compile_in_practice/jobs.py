@@ -1,0 +1,133 @@
+"""What there is to run: chains of fences and lab experiments, as worker jobs."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from compile_in_practice.environment import fresh_mode
+from compile_in_practice.experiment import load
+from compile_in_practice.page import Fence, chains, script
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from compile_in_practice.environment import Environment
+    from compile_in_practice.page import Page
+    from compile_in_practice.project import Project
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """Fences that run one after the other in one process.
+
+    Attributes:
+        page: the page they stand on.
+        fences: in order; each but the first continues the one before.
+        key: a hash of all that decides what they print, apart from the environment.
+
+    """
+
+    page: Page
+    fences: tuple[Fence, ...]
+    key: str
+
+    @property
+    def limit_s(self) -> float | None:
+        """Return the seconds that the chain may take if its fences say so."""
+        limits = [fence.limit_s for fence in self.fences if fence.limit_s is not None]
+        return sum(limits) if limits else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lab:
+    """A lab experiment, which returns plain data."""
+
+    path: Path
+    key: str
+
+    @property
+    def name(self) -> str:
+        """Return the name of its data: the script's file name without suffix."""
+        return self.path.stem
+
+
+def page_chains(page: Page) -> list[Chain]:
+    """Return the chains of a page in reading order."""
+    result = []
+    for fences in chains(page):
+        parts = [(fence.digest, fence.limit_s, fence.setup) for fence in fences]
+        key = hashlib.sha256(json.dumps([page.name, parts]).encode()).hexdigest()[:20]
+        result.append(Chain(page=page, fences=tuple(fences), key=key))
+    return result
+
+
+def labs(project: Project) -> list[Lab]:
+    """Return the labs in file-name order."""
+    return [
+        Lab(path=path, key=load(path).hash[:20])
+        for path in sorted(project.labs.glob("[!_]*.py"))
+    ]
+
+
+def chain_job(project: Project, environment: Environment, chain: Chain, scratch: Path) -> dict[str, Any]:
+    """Return the worker's job for a chain."""
+    text, first_lines = script(list(chain.fences))
+    env: dict[str, str] = {}
+    for fence in chain.fences:
+        env |= fence.env
+    return {
+        **_common(project, environment, chain.key, scratch),
+        "kind": "chain",
+        "script": text,
+        "cells": [
+            {"source": fence.source, "values": _inside(fence), "first_line": line}
+            for fence, line in zip(chain.fences, first_lines, strict=True)
+        ],
+        "mark": f"\x1e{chain.key}\x1e",
+        "env": env,
+        "fresh": bool(env) or fresh_mode(),
+        "limit_s": chain.limit_s or project.limit_s * len(chain.fences),
+        "inductor": False,
+    }
+
+
+def _inside(fence: Fence) -> dict[str, str]:
+    """Return the values that are evaluated in the fence's own process."""
+    return {name: text for name, text in fence.values.items() if not reads_log(text)}
+
+
+def reads_log(expression: str) -> bool:
+    """Return whether a value's expression reads `log`, the fence's error stream.
+
+    >>> reads_log("log.count('graph break')"), reads_log("math.log(2) > 0")
+    (True, False)
+    """
+    nodes = ast.walk(ast.parse(expression, mode="eval"))
+    return any(isinstance(node, ast.Name) and node.id == "log" for node in nodes)
+
+
+def lab_job(project: Project, environment: Environment, lab: Lab, scratch: Path) -> dict[str, Any]:
+    """Return the worker's job for a lab."""
+    return {
+        **_common(project, environment, lab.key, scratch),
+        "kind": "lab",
+        "path": str(lab.path),
+        "root": str(project.root),
+        "env": {},
+        "fresh": fresh_mode(),
+        "limit_s": project.limit_s * 5,
+    }
+
+
+def _common(project: Project, environment: Environment, key: str, scratch: Path) -> dict[str, Any]:
+    return {
+        "id": key,
+        "scratch": str(scratch / key),
+        "allowed": environment.allowed,
+        "memory_mb": project.memory_mb,
+        "output_kb": project.output_kb,
+    }

@@ -1,0 +1,217 @@
+"""The named values of each torch release: read, compare, accept.
+
+`docs/ledger/<torch>.json` holds every named value of every fence and lab with a hash
+of the source that gave it. A build of a release that has a ledger must reproduce it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
+
+from compile_in_practice.failure import BuildError, Failure
+from compile_in_practice.store import read_json, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+SCHEMA = 1
+MISSING = object()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What one fence or lab gave in this run.
+
+    Attributes:
+        name: its full name, `graph_breaks.branchy` or `lab.messy_vs_clean`.
+        where: file and line, `docs/module/graph-breaks.md:41`.
+        source: the hash of its source.
+        values: the named values.
+        varies: for values declared to vary, what by: `{"n": ("python",)}`.
+
+    """
+
+    name: str
+    where: str
+    source: str
+    values: dict[str, Any]
+    varies: dict[str, tuple[str, ...]]
+
+
+Ledger = dict[str, Any]
+
+
+def read_ledgers(folder: Path) -> dict[str, Ledger]:
+    """Return the ledgers by release, oldest first.
+
+    Raises:
+        BuildError: a file is no ledger of this schema.
+
+    """
+    ledgers = {}
+    for path in folder.glob("*.json"):
+        data = read_json(path)
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA or data.get("torch") != path.stem:
+            message = f"no ledger of schema {SCHEMA} for torch {path.stem}"
+            remedy = f"write it anew: nox -s ledger -- {path.stem}"
+            raise BuildError(message, where=f"docs/ledger/{path.name}", remedy=remedy)
+        ledgers[path.stem] = data["fences"]
+    return dict(sorted(ledgers.items(), key=lambda item: Version(item[0])))
+
+
+def base_of(ledgers: dict[str, Ledger], torch: str) -> str | None:
+    """Return the release to compare with: this one, else the newest known."""
+    if torch in ledgers:
+        return torch
+    return next(reversed(ledgers), None)
+
+
+def stored(ledger: Ledger, name: str, value: str, here: dict[str, str]) -> Any:
+    """Return the value as the ledger has it for this Python and platform, or MISSING."""
+    values = ledger.get(name, {}).get("values", {})
+    if value not in values:
+        return MISSING
+    found = values[value]
+    if isinstance(found, dict) and set(found) == {"varies", "by"}:
+        return found["by"].get("|".join(here[kind] for kind in found["varies"]), MISSING)
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What differs between a run and the ledger.
+
+    Attributes:
+        failures: values that the ledger of this very release contradicts.
+        drift: values that differ from the newest known release, on an unknown one.
+        unknown: values that no ledger of this release holds yet.
+
+    """
+
+    failures: list[Failure]
+    drift: list[Failure]
+    unknown: list[Failure]
+
+
+def compare(
+    ledgers: dict[str, Ledger], measured: Iterable[Measured], torch: str, here: dict[str, str]
+) -> Comparison:
+    """Compare the run's values with the ledger of `torch`, or the newest known."""
+    base = base_of(ledgers, torch)
+    ledger = ledgers.get(base or "", {})
+    measured = list(measured)
+    differs: list[Failure] = []
+    unknown: list[Failure] = []
+    for item in measured:
+        if item.name not in ledger:
+            unknown.append(_unknown(item.where, item.name, torch))
+        for name, value in item.values.items():
+            old = stored(ledger, item.name, name, here)
+            if old is MISSING:
+                unknown.append(_unknown(item.where, f"{item.name}.{name}", torch))
+            elif old != value:
+                what = f"{item.name}.{name}: {old!r} -> {value!r}"
+                details = (f"the ledger of torch {base} against this run on torch {torch}",)
+                differs.append(Failure(where=item.where, what=what, details=details, remedy=ACCEPT.format(torch)))
+    if base != torch:
+        return Comparison(failures=[], drift=differs, unknown=[])
+    return Comparison(failures=differs + _stale(ledger, measured, torch), drift=[], unknown=unknown)
+
+
+ACCEPT = "if the page is right as it stands: nox -s ledger -- {}"
+
+
+def _unknown(where: str, name: str, torch: str) -> Failure:
+    what = f"{name} is not in the ledger of torch {torch}"
+    return Failure(where=where, what=what, remedy=f"nox -s ledger -- {torch}")
+
+
+def _stale(ledger: Ledger, measured: list[Measured], torch: str) -> list[Failure]:
+    """Return what the ledger holds though no page has it any more."""
+    present = {item.name: item.values for item in measured}
+    gone = [name for name in ledger if name not in present]
+    gone += [
+        f"{name}.{value}"
+        for name, entry in ledger.items()
+        if name in present
+        for value in entry["values"]
+        if value not in present[name]
+    ]
+    where = f"docs/ledger/{torch}.json:1"
+    return [
+        Failure(where=where, what=f"{name} is on no page", remedy=f"nox -s ledger -- {torch}")
+        for name in gone
+    ]
+
+
+def last_held(ledgers: dict[str, Ledger], name: str, source: str) -> str | None:
+    """Return the newest release on which this very source passed."""
+    for torch in reversed(ledgers):
+        if ledgers[torch].get(name, {}).get("source") == source:
+            return torch
+    return None
+
+
+def elsewhere(
+    ledgers: dict[str, Ledger], item: Measured, torch: str, here: dict[str, str]
+) -> dict[str, dict[str, Any]]:
+    """Return what other releases measured differently: release, value name, value."""
+    found: dict[str, dict[str, Any]] = {}
+    for release, ledger in ledgers.items():
+        if release == torch or ledger.get(item.name, {}).get("source") != item.source:
+            continue
+        for name, value in item.values.items():
+            old = stored(ledger, item.name, name, here)
+            if old is not MISSING and old != value:
+                found.setdefault(release, {})[name] = old
+    return found
+
+
+def accept(
+    folder: Path, measured: Iterable[Measured], torch: str, here: dict[str, str]
+) -> list[str]:
+    """Write the run's values as the ledger of `torch`; return what changed, a line each."""
+    path = folder / f"{torch}.json"
+    old = (read_json(path) or {}).get("fences", {})
+    new: Ledger = {}
+    for item in measured:
+        before = old.get(item.name, {}).get("values", {})
+        values = {
+            name: _entry(value, item.varies.get(name, ()), before.get(name), here)
+            for name, value in item.values.items()
+        }
+        new[item.name] = {"source": item.source, "values": values}
+    write_json(path, {"schema": SCHEMA, "torch": torch, "fences": new})
+    return _changes(_flat(old), _flat(new))
+
+
+def _entry(value: Any, varies: tuple[str, ...], before: Any, here: dict[str, str]) -> Any:
+    if not varies:
+        return value
+    known = before["by"] if isinstance(before, dict) and before.get("varies") == list(varies) else {}
+    return {"varies": list(varies), "by": {**known, "|".join(here[kind] for kind in varies): value}}
+
+
+def _flat(ledger: Ledger) -> dict[str, Any]:
+    return {
+        f"{name}.{value}": found
+        for name, entry in ledger.items()
+        for value, found in entry["values"].items()
+    }
+
+
+def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    lines = []
+    for name in sorted({*old, *new}):
+        before, after = old.get(name, MISSING), new.get(name, MISSING)
+        if before is MISSING:
+            lines.append(f"+ {name}: {after!r}")
+        elif after is MISSING:
+            lines.append(f"- {name}: {before!r}")
+        elif before != after:
+            lines.append(f"  {name}: {before!r} -> {after!r}")
+    return lines

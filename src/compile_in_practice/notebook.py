@@ -1,0 +1,167 @@
+"""A page as an executed notebook: what Sphinx renders and what a reader downloads."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+from nbformat.v4 import (
+    new_code_cell,
+    new_markdown_cell,
+    new_notebook,
+    new_output,
+)
+
+from compile_in_practice.page import Fence
+from compile_in_practice.values import substitute
+
+if TYPE_CHECKING:
+    from compile_in_practice.failure import Failure
+    from compile_in_practice.page import Page
+    from compile_in_practice.values import Scope
+
+KERNELSPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}
+LANGUAGE = {"name": "python", "file_extension": ".py", "pygments_lexer": "ipython3"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What a page shows under one fence.
+
+    Attributes:
+        kind: `run`, `recorded`, `missing` or `not_run`.
+        stdout: what it printed.
+        stderr: what it logged.
+        label: where a recorded output is from.
+        reason: why the code was not run, or is pure setup.
+        values: the named values, for the reader of the notebook's metadata.
+        elsewhere: what other releases measured: release, value name, value.
+
+    """
+
+    kind: str
+    stdout: str = ""
+    stderr: str = ""
+    label: str = ""
+    reason: str = ""
+    values: dict[str, Any]
+    elsewhere: dict[str, dict[str, Any]]
+
+
+def make_notebook(
+    page: Page, shown: dict[str, Shown], scope: Scope, *, file: str, evidence: str
+) -> tuple[str, list[Failure]]:
+    """Return the page as notebook JSON, and what is wrong with its names.
+
+    Args:
+        page: the page as written.
+        shown: what each of its fences shows, by name.
+        scope: what the names in its prose mean.
+        file: the page as failures name it.
+        evidence: the line at its end, or an empty text.
+
+    """
+    cells: list[Any] = []
+    lines: list[int] = []
+    failures: list[Failure] = []
+    by_name = {fence.name: fence for fence in page.fences}
+
+    def add(cell: Any, line: int, identity: str) -> None:
+        cell["id"] = re.sub(r"[^\w-]", "-", identity)[:64]
+        cells.append(cell)
+        lines.append(line)
+
+    for part in page.parts:
+        if isinstance(part, Fence):
+            if part.name in shown:
+                add(_code(part, shown[part.name], by_name), part.first_line - 1, part.name)
+                if text := _elsewhere(shown[part.name].elsewhere):
+                    cell = new_markdown_cell(text, metadata={"cip": {"kind": "elsewhere"}})
+                    add(cell, part.first_line - 1, f"{part.name}-elsewhere")
+        else:
+            text, found = substitute(part.text, scope, file=file, line=part.line)
+            failures += found
+            add(new_markdown_cell(text), part.line - 1, f"prose-{part.line}")
+    if evidence:
+        cell = new_markdown_cell(evidence, metadata={"cip": {"kind": "evidence"}})
+        add(cell, lines[-1] if lines else 0, "evidence")
+    metadata = {
+        **{key: value for key, value in page.metadata.items() if key != "kernelspec"},
+        "kernelspec": KERNELSPEC,
+        "language_info": LANGUAGE,
+        "source_map": lines,
+    }
+    notebook = new_notebook(cells=cells, metadata=metadata)
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook) + "\n", failures
+
+
+def _code(fence: Fence, shown: Shown, by_name: dict[str, Fence]) -> Any:
+    told: dict[str, Any] = {"kind": shown.kind}
+    if shown.reason:
+        told["reason"] = shown.reason
+    if shown.label:
+        told["label"] = shown.label
+    if fence.env:
+        told["command"] = command(fence)
+    if chain := _before(fence, by_name):
+        told["chain"] = chain
+    outputs = [
+        new_output("stream", name=name, text=text)
+        for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr))
+        if text
+    ]
+    executed = shown.kind in {"run", "recorded"}
+    metadata = {"cip": told, "name": fence.name, "values": shown.values}
+    return new_code_cell(
+        fence.source,
+        outputs=outputs,
+        execution_count=1 if executed else None,
+        metadata=metadata,
+    )
+
+
+def command(fence: Fence) -> str:
+    """Return how a reader starts a fence that needs start-up variables."""
+    variables = " ".join(f"{name}={_quoted(value)}" for name, value in fence.env.items())
+    return f"{variables} python fence.py"
+
+
+def _quoted(text: str) -> str:
+    return text if re.fullmatch(r"[\w./:+-]+", text) else f'"{text}"'
+
+
+def _before(fence: Fence, by_name: dict[str, Fence]) -> str:
+    """Return the source of the fences that this one continues."""
+    sources: list[str] = []
+    while fence.continues is not None:
+        fence = by_name[fence.continues]
+        sources.insert(0, fence.source)
+    return "\n\n".join(sources)
+
+
+def _elsewhere(found: dict[str, dict[str, Any]]) -> str:
+    """Return one line that says which release measures something else.
+
+    >>> _elsewhere({"2.8.0": {"n_graphs": 3}, "2.9.1": {"n_graphs": 3}})
+    'Elsewhere: `n_graphs` is 3 on torch 2.8.0 and 2.9.1.'
+    """
+    by_value: dict[tuple[str, str], list[str]] = {}
+    for release, values in found.items():
+        for name, value in values.items():
+            by_value.setdefault((name, _shown_value(value)), []).append(release)
+    parts = [
+        f"`{name}` is {value} on torch {_and(releases)}"
+        for (name, value), releases in by_value.items()
+    ]
+    return f"Elsewhere: {'; '.join(parts)}." if parts else ""
+
+
+def _shown_value(value: Any) -> str:
+    return f"`{value}`" if isinstance(value, str | list | dict) else str(value)
+
+
+def _and(items: list[str]) -> str:
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)

@@ -1,0 +1,89 @@
+"""What was recorded elsewhere, as values by name and as outputs of recorded fences."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from compile_in_practice import record as records
+from compile_in_practice.failure import Failure
+from compile_in_practice.notebook import Shown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from compile_in_practice.page import Fence
+
+
+def record_values(folder: Path, torch: str) -> tuple[dict[str, Any], list[Failure]]:
+    """Return the records' values by experiment, and the records that cannot be used.
+
+    Of several records of one experiment the one nearest below this build's release
+    counts, or the oldest where all are newer.
+    """
+    chosen: dict[str, records.Record] = {}
+    failures = []
+    here = records.release_key(torch)
+    paths = [p for p in folder.glob("*.json") if not p.name.startswith(records.FENCES)]
+    for path in sorted(paths):
+        try:
+            record = records.load(path)
+        except records.RecordError as error:
+            failures.append(Failure(where=f"gallery/records/{path.name}:1", what=str(error)))
+            continue
+        best = chosen.get(record.experiment)
+        if best is None or _nearness(record, here) > _nearness(best, here):
+            chosen[record.experiment] = record
+    values = {
+        name: {**record.values, "torch": record.torch, "device": record.device}
+        for name, record in chosen.items()
+    }
+    return values, failures
+
+
+def _nearness(record: records.Record, here: tuple[int, ...]) -> tuple[bool, tuple[int, ...]]:
+    release = records.release_key(record.torch)
+    if release <= here:
+        return True, release
+    return False, tuple(-part for part in release)
+
+
+def source_digest(fence: Fence) -> str:
+    """Return the hash under which a record keeps the fence."""
+    return hashlib.sha256(fence.source.encode()).hexdigest()
+
+
+def recorded_fence(
+    folder: Path, fence: Fence, torch: str, releases: tuple[str, ...], *, where: str
+) -> tuple[Shown, list[Failure]]:
+    """Return what a recorded fence shows on this release, and whether its record is stale.
+
+    A fence that no record has gets a visible mark. One that was edited since it was
+    recorded is a failure.
+    """
+    here = records.release_key(torch)
+    order = [r for r in reversed(releases) if records.release_key(r) <= here]
+    order += [r for r in releases if records.release_key(r) > here]
+    for release in order:
+        known = records.load_fences(release, folder)
+        if (entry := known.get(source_digest(fence))) is not None:
+            label = f"Recorded with {(fence.record or '').capitalize()} on torch {release}"
+            shown = Shown(
+                kind="recorded",
+                stdout=entry["stdout"],
+                label=label,
+                values=entry["values"],
+                elsewhere={},
+            )
+            return shown, []
+        names = {(entry["page"], entry["name"]) for entry in known.values()}
+        if (fence.page, fence.name) in names:
+            what = f"fence {fence.name} was edited after it was recorded on torch {release}"
+            failure = Failure(where=where, what=what, remedy="record it again: nox -s record")
+            return _missing(), [failure]
+    return _missing(), []
+
+
+def _missing() -> Shown:
+    reason = "no record yet: nox -s record makes one"
+    return Shown(kind="missing", reason=reason, label="Not recorded", values={}, elsewhere={})

@@ -1,0 +1,192 @@
+"""Start the worker, follow its events, and leave no process behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compile_in_practice.environment import process_environment
+from compile_in_practice.failure import BuildError
+from compile_in_practice.normalize import normalize
+from compile_in_practice.store import read_json, write_json, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from compile_in_practice.environment import Environment
+
+Job = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a job ended.
+
+    Attributes:
+        events: what the job's own process reported, in order.
+        stdout: what it wrote to standard output, one text for each cell.
+        stderr: what it wrote to standard error, one text for each cell.
+        crash: the stack that it left when it crashed or was stopped.
+        status: exit status, negative for a signal.
+        ending: `time` or `output` where a limit stopped it, else empty.
+        left: whether processes outlived it.
+        seconds: wall time, for the progress display alone.
+
+    """
+
+    events: list[dict[str, Any]]
+    stdout: list[str]
+    stderr: list[str]
+    crash: str
+    status: int
+    ending: str
+    left: bool
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Return whether the job came to its own end."""
+        return bool(self.events) and "end" in self.events[-1]
+
+
+def run_jobs(
+    environment: Environment,
+    results: Path,
+    jobs: list[Job],
+    *,
+    width: int,
+    started: Callable[[str], None],
+    ended: Callable[[str, Ended], None],
+) -> None:
+    """Run `jobs`, calling back as each starts and ends.
+
+    Raises:
+        BuildError: torch cannot be imported, is not the release that its metadata
+            says, or the worker itself died.
+
+    """
+    if not jobs:
+        return
+    jobs = sorted(jobs, key=lambda job: not job["fresh"])  # the slow ones first
+    for job in jobs:
+        with writing(Path(job["scratch"])):
+            Path(job["scratch"]).mkdir(parents=True)
+    by_id = {job["id"]: job for job in jobs}
+    forking = any(not job["fresh"] for job in jobs)
+    order = {
+        "mode": "fork" if forking else "fresh",
+        "allowed": environment.allowed,
+        "width": width,
+        "jobs": jobs,
+        "modules": _warm_modules(environment, results) if forking else [],
+    }
+    pids: dict[str, int] = {}
+    with _worker(results, order) as events:
+        try:
+            for event in events:
+                if "torch" in event:
+                    _check_release(environment, event["torch"])
+                elif "started" in event:
+                    pids[event["started"]] = event["pid"]
+                    started(event["started"])
+                elif "done" in event:
+                    del pids[event["done"]]
+                    ended(event["done"], _ended(by_id[event["done"]], event))
+        finally:
+            for pid in pids.values():  # the worker was killed: its jobs are ours to end
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(pid, signal.SIGKILL)
+
+
+def _check_release(environment: Environment, reported: str) -> None:
+    if reported.partition("+")[0] != environment.torch:
+        message = f"torch says that it is {reported}, its metadata says {environment.torch}"
+        raise BuildError(message, remedy="install torch again")
+
+
+def _warm_modules(environment: Environment, results: Path) -> list[str]:
+    """Return what a first compile imports, asked once for each environment."""
+    known = read_json(results / "warm.json")
+    if known is None:
+        order = {"mode": "scout", "allowed": environment.allowed}
+        with _worker(results, order) as events:
+            known = [name for event in events for name in event["modules"]]
+        write_json(results / "warm.json", known)
+    return list(known)
+
+
+@contextmanager
+def _worker(results: Path, order: dict[str, Any]) -> Iterator[Iterator[dict[str, Any]]]:
+    """Start a worker on `order` and give its events; it is gone afterwards."""
+    path = results / "scratch" / f"order-{order['mode']}.json"
+    write_json(path, order)
+    with writing(path), path.with_suffix(".err").open("w+b") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "compile_in_practice.worker", str(path)],
+            env=process_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,  # Ctrl-C reaches this process, which ends that one
+        )
+        try:
+            yield _events(process)
+            if process.wait() != 0:
+                errors.seek(0)
+                raise _worker_error(process.returncode, errors.read().decode(errors="replace"))
+        finally:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(10)
+            process.kill()
+            process.wait()
+
+
+def _events(process: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if not line.endswith(b"\n"):  # the worker was killed in the middle of a line
+            return
+        yield json.loads(line)
+
+
+def _worker_error(status: int, errors: str) -> BuildError:
+    last = errors.strip().splitlines()[-1:] or [f"status {status}"]
+    if "import_module" in errors:
+        return BuildError(f"torch cannot be imported: {last[0]}", remedy="install torch again")
+    message = f"the worker that runs the fences died: {last[0]}"
+    return BuildError(message, remedy="the whole text is in results/*/scratch/*.err")
+
+
+def _ended(job: Job, event: dict[str, Any]) -> Ended:
+    scratch = Path(job["scratch"])
+    mark = job.get("mark", "\x1e")
+    texts = {}
+    for name in ("stdout", "stderr"):
+        raw = _read(scratch / name, job["output_kb"] * 2**10)
+        texts[name] = [normalize(part, job["scratch"]) for part in raw.split(mark)]
+    lines = _read(scratch / "events.jsonl").splitlines(keepends=True)
+    return Ended(
+        events=[json.loads(line) for line in lines if line.endswith("\n")],
+        stdout=texts["stdout"],
+        stderr=texts["stderr"],
+        crash=_read(scratch / "crash") or _read(scratch / "start"),
+        status=event["status"],
+        ending=event["ending"],
+        left=event["left"],
+        seconds=event["seconds"],
+    )
+
+
+def _read(path: Path, limit: int = -1) -> str:
+    if not path.exists():
+        return ""
+    with path.open("rb") as file:
+        return file.read(limit).decode("utf-8", errors="replace")

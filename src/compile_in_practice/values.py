@@ -1,0 +1,201 @@
+"""Put measured values into sentences by name, and check verdicts over them.
+
+``{value}`branchy.n_graphs` `` shows a value; ``{value}`branchy.n_graphs:word` `` shows
+it as a word; any other format is Python's own. ``{verdict}`no break <a.n_breaks == 0>` ``
+shows its text while the predicate holds and fails the build when it does not.
+Names start with a fence of the same page, with another page (`graph_breaks.branchy`),
+with `lab` (`lab.messy_vs_clean.messy`) or with `records`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from compile_in_practice.failure import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROLE = re.compile(r"(?P<code>(?P<ticks>`{2,}).*?(?P=ticks))|\{(?P<role>value|verdict)\}`(?P<text>[^`]+)`")
+RST_ROLE = re.compile(r"(?P<code>``.*?``)|:(?P<role>value|verdict):`(?P<text>[^`]+)`")
+WORDS = (
+    "zero", "one", "two", "three", "four", "five", "six",
+    "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
+
+
+class ValueNameError(Exception):
+    """A name or predicate that cannot be shown: says which, and what is near it."""
+
+
+def namespace(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return a scope in which dots reach into `tree`: `a.b` for `tree["a"]["b"]`."""
+    return {name: _dotted(value) for name, value in tree.items()}
+
+
+def _dotted(value: Any) -> Any:
+    if isinstance(value, dict) and all(str(key).isidentifier() for key in value):
+        return SimpleNamespace(**{key: _dotted(item) for key, item in value.items()})
+    return value
+
+
+@dataclass(kw_only=True)
+class Scope:
+    """What the names on one page mean.
+
+    Attributes:
+        names: the values, as `namespace` returns them.
+        used: the expressions that the page has asked for, in order.
+
+    """
+
+    names: dict[str, Any]
+    used: list[str] = field(default_factory=list)
+
+    def look_up(self, expression: str) -> Any:
+        """Return what `expression` is here.
+
+        Raises:
+            ValueNameError: it names nothing, or is no expression.
+
+        """
+        self.used.append(expression)
+        try:
+            return eval(expression, {"__builtins__": {"len": len, "sum": sum, "min": min, "max": max, "all": all, "any": any, "round": round, "abs": abs}}, self.names)  # noqa: S307, E501  (the page's own expression)
+        except Exception as error:
+            near = difflib.get_close_matches(expression, [*self._all_names()], 2, 0.6)
+            hint = f"; is it {' or '.join(near)}?" if near else ""
+            message = f"{expression!r}: {type(error).__name__}: {error}{hint}"
+            raise ValueNameError(message) from error
+
+    def show(self, text: str) -> str:
+        """Return what a value role with `text` shows.
+
+        Raises:
+            ValueNameError: it names nothing or does not take the format.
+
+        """
+        expression, _, form = text.partition(":")
+        value = self.look_up(expression.strip())
+        if isinstance(value, SimpleNamespace):
+            message = f"{expression!r} is a group of values: {', '.join(vars(value))}"
+            raise ValueNameError(message)
+        form = form.strip()
+        try:
+            if form in {"word", "Word"}:
+                word = WORDS[value] if 0 <= value < len(WORDS) else str(value)
+                return word.capitalize() if form == "Word" else word
+            if form == "code":
+                return f"`{value}`"
+            return format(value, form) if form else str(value)
+        except (TypeError, ValueError) as error:
+            message = f"{text!r}: {error}"
+            raise ValueNameError(message) from error
+
+    def judge(self, text: str) -> str:
+        """Return the words of a verdict whose predicate holds.
+
+        Raises:
+            ValueNameError: the predicate is false, missing or names nothing.
+
+        """
+        match = re.fullmatch(r"(?P<words>.+?)\s*<(?P<predicate>.+)>", text)
+        if match is None:
+            message = f"verdict {text!r} has no predicate: write `words <predicate>`"
+            raise ValueNameError(message)
+        held = self.look_up(match["predicate"])
+        if not isinstance(held, bool):
+            message = f"verdict {text!r}: the predicate gives {held!r}, neither True nor False"
+            raise ValueNameError(message)
+        if not held:
+            shown = ", ".join(self._operands(match["predicate"]))
+            message = f"verdict {match['words']!r} is false: {match['predicate']}" + (
+                f" ({shown})" if shown else ""
+            )
+            raise ValueNameError(message)
+        return match["words"]
+
+    def _operands(self, predicate: str) -> Iterator[str]:
+        for name in sorted(set(re.findall(r"[A-Za-z_][\w.]*\.\w+", predicate))):
+            try:
+                yield f"{name} = {self.look_up(name)!r}"
+            except ValueNameError:
+                continue
+
+    def _all_names(self) -> Iterator[str]:
+        stack = list(self.names.items())
+        while stack:
+            name, value = stack.pop()
+            if isinstance(value, SimpleNamespace):
+                stack += [(f"{name}.{key}", item) for key, item in vars(value).items()]
+            else:
+                yield name
+
+
+def substitute(
+    text: str, scope: Scope, *, file: str, line: int, rst: bool = False
+) -> tuple[str, list[Failure]]:
+    """Return Markdown (or rST) with its roles replaced, and what is wrong with them.
+
+    Args:
+        text: prose without fences that run; code blocks in it are left alone.
+        scope: what the names mean.
+        file: as failures show it.
+        line: 1-based line on which `text` begins.
+        rst: whether roles are written `:value:` as in reStructuredText.
+
+    """
+    failures: list[Failure] = []
+    shown = []
+    for number, source, prose in prose_lines(text):
+        if not prose:
+            shown.append(source)
+            continue
+        where = f"{file}:{line + number}"
+
+        def replace(match: re.Match[str], where: str = where) -> str:
+            if match["role"] is None:
+                return match[0]
+            try:
+                act = scope.show if match["role"] == "value" else scope.judge
+                return act(match["text"])
+            except ValueNameError as error:
+                failures.append(Failure(where=where, what=str(error)))
+                return match[0]
+
+        pattern = RST_ROLE if rst else ROLE
+        if not rst and re.match(r"\s{0,3}#{1,6}\s", source) and _has_role(pattern, source):
+            what = "a value in a heading changes its anchor with every result"
+            failures.append(Failure(where=where, what=what, remedy="move it into the sentence below"))
+        shown.append(pattern.sub(replace, source))
+    return "\n".join(shown), failures
+
+
+def _has_role(pattern: re.Pattern[str], line: str) -> bool:
+    return any(match["role"] for match in pattern.finditer(line))
+
+
+def prose_lines(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Yield each line with its number from 0, and whether it is prose.
+
+    Code blocks are not prose; what a directive such as a table holds is.
+    """
+    mark = ""
+    for number, line in enumerate(text.split("\n")):
+        match = re.match(r"\s*(`{3,}|~{3,})\s*(\{?[\w-]*)", line)
+        if mark:
+            yield number, line, False
+            if match and match[1].startswith(mark) and not match[2]:
+                mark = ""
+        elif match and (not match[2].startswith("{") or match[2] in CODE_DIRECTIVES) and match[2]:
+            mark = match[1]
+            yield number, line, False
+        else:
+            yield number, line, True
+
+
+CODE_DIRECTIVES = {"{code-block", "{code", "{literalinclude", "{code-cell", "{raw"}

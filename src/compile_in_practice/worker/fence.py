@@ -1,0 +1,214 @@
+"""Execute one fence and count the assertions that held.
+
+Only statements at the top level are touched: behind each assertion there a count
+is added, and the operands it compares are kept so that a failure can show them.
+Function bodies stay as written (a counter inside a compiled function turned one
+frame into three).
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import traceback
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILE = "fence.py"
+HELD = "@held"
+REPR_MAX = 400
+
+
+def main_module(folder: str) -> ModuleType:
+    """Return a new `__main__` as a plain file in `folder` would have it."""
+    module = ModuleType("__main__")
+    module.__file__ = str(Path(folder) / FILE)
+    module.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = module
+    return module
+
+
+def run_cell(cell: dict[str, Any], first_line: int, module: ModuleType) -> dict[str, Any]:
+    """Execute one cell in `module`; return what held, its values, or its error.
+
+    Args:
+        cell: `source`, and `values` as a mapping of names to expressions.
+        first_line: the line of `fence.py` on which the cell begins.
+        module: the `__main__` of the chain.
+
+    """
+    names = vars(module)
+    held = [0]
+
+    def hold() -> None:
+        held[0] += 1
+        for name in [n for n in names if n.startswith("@operand")]:
+            del names[name]
+
+    names[HELD] = hold
+    tree = ast.parse(cell["source"])
+    ast.increment_lineno(tree, first_line - 1)
+    operands = instrument(tree)
+    try:
+        exec(compile(tree, FILE, "exec", dont_inherit=True), names)  # noqa: S102
+    except BaseException as error:  # noqa: BLE001  (SystemExit is a failure here too)
+        compared = [
+            [text, short_repr(names[name])] for name, text in operands if name in names
+        ]
+        return {"error": {**describe(error, FILE), "compared": compared}}
+    finally:
+        names.pop(HELD, None)
+    values, errors = {}, {}
+    for name, expression in cell["values"].items():
+        try:
+            value = eval(expression, names)  # noqa: S307  (the page's own expression)
+            values[name] = plain(value)
+        except Exception as error:  # noqa: BLE001  (reported with the value's line)
+            errors[name] = f"{type(error).__name__}: {error}"
+    return {"held": held[0], "values": values, "value_errors": errors}
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401  (any value that a page may name)
+    """Return `value` as JSON keeps it.
+
+    Raises:
+        TypeError: it is a float, which enters only as a predicate, or no plain data.
+
+    """
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: plain(item) for key, item in value.items()}
+    kind = "a float (state a predicate over it)" if isinstance(value, float) else None
+    message = f"a value must be int, bool, str, list or dict, not {kind or type(value).__name__}"
+    raise TypeError(message)
+
+
+def short_repr(value: object) -> str:
+    """Return one line that shows `value`, cut where it is long."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception as error:  # noqa: BLE001  (a broken repr must not hide the failure)
+        text = f"<{type(value).__name__}: repr raised {type(error).__name__}>"
+    return text if len(text) <= REPR_MAX else text[:REPR_MAX] + "..."
+
+
+def describe(error: BaseException, file: str) -> dict[str, Any]:
+    """Return the error's class, message, innermost line in `file`, and traceback."""
+    report = traceback.TracebackException.from_exception(error)
+    stack = list(report.stack)
+    mine = [index for index, frame in enumerate(stack) if frame.filename == file]
+    line = stack[mine[-1]].lineno if mine else None
+    if isinstance(error, SyntaxError) and error.filename in {file, "<unknown>"}:
+        line = error.lineno
+    report.stack = traceback.StackSummary.from_list(stack[mine[0] if mine else 0 :])
+    kind = type(error)
+    module = "" if kind.__module__ == "builtins" else kind.__module__ + "."
+    return {
+        "type": module + kind.__qualname__,
+        "message": str(error),
+        "line": line,
+        "traceback": "".join(report.format()),
+    }
+
+
+# --- counting -------------------------------------------------------------------
+
+
+def instrument(tree: ast.Module) -> list[tuple[str, str]]:
+    """Count assertions at the top level of `tree`, in place.
+
+    Returns the name under which each compared operand is kept, with its source.
+    """
+    helpers = {
+        node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+    }
+    operands: list[tuple[str, str]] = []
+    numbers = count()
+    for block in _blocks(tree):
+        counted: list[ast.stmt] = []
+        for statement in block:
+            counted.append(statement)
+            if isinstance(statement, ast.Assert):
+                statement.test = _keep(statement.test, operands, numbers)
+            elif not is_assertion_call(statement, helpers):
+                continue
+            call = ast.parse("held()").body[0]
+            call.value.func.id = HELD  # type: ignore[attr-defined]
+            for node in ast.walk(call):
+                ast.copy_location(node, statement)
+            counted.append(call)
+        block[:] = counted
+    ast.fix_missing_locations(tree)
+    return operands
+
+
+def is_assertion_call(statement: ast.stmt, helpers: dict[str, ast.FunctionDef]) -> bool:
+    """Return whether `statement` calls a helper named assert..., which asserts."""
+    if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
+        return False
+    function = statement.value.func
+    if isinstance(function, ast.Attribute):
+        return function.attr.startswith("assert")
+    if not (isinstance(function, ast.Name) and function.id.startswith("assert")):
+        return False
+    body = helpers.get(function.id)
+    return body is None or any(isinstance(n, ast.Assert | ast.Raise) for n in ast.walk(body))
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield the statement lists that run at the top level of the file."""
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(node, field, None)
+        if not (isinstance(block, list) and block and isinstance(block[0], ast.stmt)):
+            continue
+        for statement in block:
+            if not isinstance(
+                statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+            ):
+                yield from _blocks(statement)
+        yield block
+    for inner in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield from _blocks(inner)
+
+
+def _keep(
+    test: ast.expr, operands: list[tuple[str, str]], numbers: Iterator[int]
+) -> ast.expr:
+    """Return `test` with each operand that it compares kept under a name."""
+
+    def keep(node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.BoolOp):
+            node.values = [keep(value) for value in node.values]
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            node.operand = keep(node.operand)
+        elif isinstance(node, ast.Compare):
+            node.left = store(node.left)
+            node.comparators = [store(value) for value in node.comparators]
+        elif isinstance(node, ast.Call):
+            node.args = [
+                arg if isinstance(arg, ast.Starred) else store(arg) for arg in node.args
+            ]
+        else:
+            return store(node)
+        return node
+
+    def store(node: ast.expr) -> ast.expr:
+        unsafe = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+        if isinstance(node, ast.Constant) or any(isinstance(n, unsafe) for n in ast.walk(node)):
+            return node
+        name = f"@operand{next(numbers)}"
+        operands.append((name, ast.unparse(node)))
+        target = ast.copy_location(ast.Name(name, ast.Store()), node)
+        return ast.copy_location(ast.NamedExpr(target, node), node)
+
+    return keep(test)

@@ -1,0 +1,82 @@
+"""An import system that shows torch, what torch requires, and nothing else.
+
+The documentation's environment also holds Sphinx, numpy and packaging. A reader's
+may hold none of them, and torch itself behaves differently where numpy is found.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import PathFinder
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+INDUCTOR = "torch._inductor.compile_fx"
+STANDARD_FINDERS = ("BuiltinImporter", "FrozenImporter")
+
+
+class TorchAlone(PathFinder):
+    """Finds the standard library, torch, what torch requires, and local files.
+
+    Attributes:
+        allowed: top-level modules that an installed package may provide.
+        hidden: top-level modules that are never found, wherever they are.
+        inductor: where in the fence Inductor's compiler was asked for, else None.
+
+    """
+
+    allowed: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+    installed: tuple[str, ...] = ()
+    inductor: int | None = None
+
+    @classmethod
+    def find_spec(
+        cls,
+        fullname: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        """Return the spec, or None for a module that torch does not bring.
+
+        Raises:
+            ImportError: Inductor's compiler was asked for while it is hidden.
+
+        """
+        if fullname == INDUCTOR and INDUCTOR in cls.hidden:
+            cls.inductor = user_line()
+            message = "a CPU fence must not reach Inductor"
+            raise ImportError(message, name=fullname)
+        if fullname in cls.hidden:
+            return None
+        spec = super().find_spec(fullname, path, target)
+        if spec is None or path is not None or fullname in cls.allowed:
+            return spec
+        where = spec.origin or next(iter(spec.submodule_search_locations or []), "")
+        return None if where.startswith(cls.installed) else spec
+
+
+def user_line() -> int:
+    """Return the line of the fence that is running now, 0 where none is."""
+    frame = sys._getframe()  # noqa: SLF001  (inspect.stack reads every source file)
+    while frame := frame.f_back:  # type: ignore[assignment]
+        if frame.f_code.co_filename == "fence.py":
+            return frame.f_lineno
+    return 0
+
+
+def install(allowed: Iterable[str]) -> None:
+    """Hide every installed package but `allowed`, also where already imported."""
+    TorchAlone.allowed = frozenset(allowed)
+    TorchAlone.installed = tuple(p for p in sys.path if p.endswith("-packages"))
+    kept = [f for f in sys.meta_path if getattr(f, "__name__", "") in STANDARD_FINDERS]
+    sys.meta_path[:] = [*kept, TorchAlone]
+    for name, module in [*sys.modules.items()]:
+        file = getattr(module, "__file__", None) or ""
+        top = name.partition(".")[0]
+        if file.startswith(TorchAlone.installed) and top not in TorchAlone.allowed:
+            del sys.modules[name]
