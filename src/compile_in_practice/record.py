@@ -1,0 +1,190 @@
+"""Records: what an experiment measured on one machine with one torch release.
+
+`python -m compile_in_practice.record --experiment ceilings` makes one; it needs torch
+and the standard library alone. Reading one checks it against the schema beside this file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDS = ROOT / "gallery" / "records"
+FENCES = "inductor-fences"
+
+
+class RecordError(Exception):
+    """A record cannot be used: says which file, which field, why, and what to do now."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One record, checked against the schema."""
+
+    path: Path
+    data: dict[str, Any]
+
+    @property
+    def experiment(self) -> str:
+        """Name of the script that was recorded."""
+        return str(self.data["experiment"])
+
+    @property
+    def torch(self) -> str:
+        """Release that was recorded, for instance `2.11.0`."""
+        return str(self.data["machine"]["torch"])
+
+    @property
+    def device(self) -> str:
+        """Name of the GPU with its count where there are several, else of the CPU."""
+        gpu = self.data["machine"]["gpu"]
+        if gpu is None:
+            return str(self.data["machine"]["cpu"])
+        return f"{gpu['count']} × {gpu['name']}" if gpu["count"] > 1 else str(gpu["name"])
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows in the order in which they were measured."""
+        return list(self.data["rows"])
+
+    @cached_property
+    def values(self) -> dict[str, dict[str, Any]]:
+        """What prose can quote: row name, then value name, then the value."""
+        return {row["name"]: dict(_flat(row)) for row in self.rows}
+
+
+def load(path: Path) -> Record:
+    """The record at `path`.
+
+    Raises:
+        RecordError: if it is truncated, holds NaN, an unknown or missing field, a negative
+            time, or belongs to another schema version; the message names file and field.
+    """
+    data = _parse(path)
+    version = data.get("schema") if isinstance(data, dict) else None
+    if version != schema()["properties"]["schema"]["const"]:
+        known = schema()["properties"]["schema"]["const"]
+        message = f"{path}: schema: version {version!r}, this project reads {known}; record it again"
+        raise RecordError(message)
+    _validate(path, data)
+    return Record(path=path, data=data)
+
+
+def schema() -> dict[str, Any]:
+    """The published JSON Schema of a record."""
+    text = resources.files(__package__).joinpath("record-schema.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def find(experiment: str, folder: Path = RECORDS) -> list[Record]:
+    """Every record of an experiment, oldest torch first, machines side by side."""
+    records = [load(path) for path in sorted(folder.glob(f"{experiment}--*.json"))]
+    return sorted(records, key=lambda record: (release_key(record.torch), record.path.name))
+
+
+def check(record: Record, expected_hash: str) -> None:
+    """Return if the record belongs to the experiment as it stands.
+
+    Raises:
+        RecordError: if the experiment, a knob or a helper that it reaches was edited since.
+    """
+    if record.data["hash"] != expected_hash:
+        message = (
+            f"{record.path}: hash: the experiment was edited after this record was made "
+            f"(recorded {record.data['hash'][:12]}, now {expected_hash[:12]}); undo the edit, "
+            f"or record it again: python -m compile_in_practice.record --experiment {record.experiment}"
+        )
+        raise RecordError(message)
+
+
+def release_key(release: str) -> tuple[int, ...]:
+    """A release as numbers, for order: `2.15.0` comes after `2.8.0`."""
+    return tuple(int(part) for part in release.partition("+")[0].split(".")[:3])
+
+
+def load_fences(release: str, folder: Path = RECORDS) -> dict[str, dict[str, Any]]:
+    """Recorded fences of a release by the sha256 of their source; empty if none were made."""
+    path = folder / f"{FENCES}--torch-{release}.json"
+    if not path.exists():
+        return {}
+    data = _parse(path)
+    expected = {"schema", "torch", "compiler", "python", "fences"}
+    if not isinstance(data, dict) or set(data) != expected or data["schema"] != 1:
+        message = f"{path}: expected exactly the fields {sorted(expected)} and schema 1; record the fences again"
+        raise RecordError(message)
+    fences: dict[str, dict[str, Any]] = data["fences"]
+    for sha, fence in fences.items():
+        missing = {"page", "name", "stdout", "values", "n_asserts"} - set(fence)
+        if missing:
+            message = f"{path}: fences.{sha[:12]}: missing {sorted(missing)}; record the fences again"
+            raise RecordError(message)
+    return fences
+
+
+def save_fences(
+    release: str, fences: dict[str, dict[str, Any]], *, compiler: str, python: str, folder: Path = RECORDS
+) -> Path:
+    """Path of the written record of fences. Each: page, name, stdout, values, n_asserts."""
+    data = {"schema": 1, "torch": release, "compiler": compiler, "python": python, "fences": fences}
+    return write(folder / f"{FENCES}--torch-{release}.json", data)
+
+
+def write(path: Path, data: dict[str, Any]) -> Path:
+    """`path`, written whole or not at all. NaN and infinity are refused."""
+    text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_text(text + "\n", encoding="utf-8")
+    partial.replace(path)
+    return path
+
+
+def _parse(path: Path) -> Any:
+    def refuse(constant: str) -> None:
+        message = f"{path}: holds {constant}, which is no measurement; record it again"
+        raise RecordError(message)
+
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        message = f"{path}:{error.lineno}: truncated or not JSON ({error.msg}); restore it or record it again"
+        raise RecordError(message) from error
+
+
+def _validate(path: Path, data: Any) -> None:
+    # Reading needs the validator, recording on a bare CUDA machine must not.
+    import jsonschema  # noqa: PLC0415
+
+    validator = jsonschema.Draft202012Validator(schema())
+    error = jsonschema.exceptions.best_match(validator.iter_errors(data))
+    if error is not None:
+        field = error.json_path.removeprefix("$").removeprefix(".") or "top level"
+        message = f"{path}: {field}: {error.message[:200]}; record it again"
+        raise RecordError(message)
+
+
+def _flat(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield "status", row["status"]
+    for part in ("case", "busy", "compile", "correct", "facts"):
+        yield from row.get(part, {}).items()
+    if "timing" in row:
+        yield "median_ms", row["timing"]["median_ms"]
+        yield "low_ms", row["timing"]["spread_ms"][0]
+        yield "high_ms", row["timing"]["spread_ms"][1]
+    if row.get("speedup") is not None:
+        yield "speedup", row["speedup"]
+        yield "lost", not math.isclose(row["speedup"], 1.0) and row["speedup"] < 1.0
+
+
+if __name__ == "__main__":
+    from compile_in_practice.recording import main
+
+    raise SystemExit(main())

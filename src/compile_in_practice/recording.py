@@ -1,0 +1,259 @@
+"""Make a record: run an experiment's cases in child processes and keep what they give.
+
+A case that crashes, hangs or runs out of time is a row, and costs only itself.
+Needs torch and the standard library alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from compile_in_practice import experiment as experiments
+from compile_in_practice.machine import clocks, slug
+from compile_in_practice.record import RECORDS, ROOT, write
+
+Row = dict[str, Any]
+FOLDERS = ("gpu", "lab")
+CLOCK_PERIOD_S = 3.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit status of the command: 0 when each experiment asked for was recorded whole."""
+    options = _parser().parse_args(arguments)
+    if options.child:
+        _child(*map(Path, options.child), trying=options.trying)
+        return 0
+    provenance = _provenance()
+    complete = [_record(name, provenance, options) for name in options.experiment]
+    return 0 if all(complete) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m compile_in_practice.record", description=__doc__)
+    parser.add_argument("--experiment", action="append", default=[], help="name of a gallery script; may be repeated")
+    parser.add_argument("--out", type=Path, default=RECORDS, help="folder of the records")
+    parser.add_argument("--resume", action="store_true", help="keep the rows of cases that a record already has")
+    parser.add_argument("--again", choices=["process", "lease"], help="add medians to an existing record instead")
+    parser.add_argument("--limit-s", type=float, default=3600.0, help="seconds for each experiment")
+    parser.add_argument("--case-limit-s", type=float, default=600.0, help="seconds for each case")
+    parser.add_argument("--commit", default=None, help="commit of the scripts, where git cannot tell")
+    parser.add_argument("--try", dest="trying", action="store_true", help="use the script's TRY_CASES: tiny sizes")
+    parser.add_argument("--child", nargs=3, metavar=("SCRIPT", "CASES", "ROWS"), help=argparse.SUPPRESS)
+    return parser
+
+
+def _record(name: str, provenance: dict[str, Any], options: argparse.Namespace) -> bool:
+    script = experiments.load(_script(name), _roots(trying=options.trying))
+    path = options.out / f"{name}--{slug(provenance)}--torch-{provenance['torch']}.json"
+    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    kept = old["rows"] if options.resume and old and old["hash"] == script.hash else []
+    cases = _cases(script, trying=options.trying)
+    done = [row["case"] for row in kept if row["status"] != "skipped"]
+    todo = [case for case in cases if case not in done]
+    start = time.monotonic()
+    with _clock_samples() as samples:
+        rows = _run(script.path, todo, options)
+    rows = [row for row in kept if row["case"] in done] + rows
+    if options.again and old:
+        return _add_again(path, old, rows, options.again, provenance)
+    complete = all(row["status"] != "skipped" for row in rows)
+    write(
+        path,
+        {
+            "schema": 1,
+            "experiment": name,
+            "hash": script.hash,
+            "command": f"python -m compile_in_practice.record --experiment {name}",
+            "commit": options.commit or _commit(),
+            "date": _now(),
+            "seconds": round(time.monotonic() - start, 1),
+            "complete": complete,
+            "machine": provenance,
+            "clocks": samples,
+            "yardstick": _yardstick(options.out, provenance),
+            "rows": rows,
+            "again": [],
+        },
+    )
+    _say(f"{name}: {len(rows)} rows in {time.monotonic() - start:.0f} s -> {path.name}")
+    return complete
+
+
+def _add_again(path: Path, old: dict[str, Any], rows: list[Row], kind: str, provenance: dict[str, Any]) -> bool:
+    medians = {row["name"]: row["timing"]["median_ms"] for row in rows if "timing" in row}
+    gpu = provenance["gpu"]
+    launch = gpu["empty_launch_us"] if gpu else None
+    entry = {"kind": kind, "date": _now(), "empty_launch_us": launch, "medians_ms": medians}
+    write(path, {**old, "again": [*old["again"], entry]})
+    return bool(medians)
+
+
+def _run(script: Path, cases: list[dict[str, Any]], options: argparse.Namespace) -> list[Row]:
+    """Rows of all cases; a new child takes over after one that ended early."""
+    end = time.monotonic() + options.limit_s
+    rows: list[Row] = []
+    while cases:
+        left = end - time.monotonic()
+        if left <= 0:
+            return rows + [_lost(case, "skipped", f"the recording's {options.limit_s:.0f} s were over") for case in cases]
+        results, why = _child_run(script, cases, min(left, options.case_limit_s), options)
+        for result in results:
+            rows += [{**row, "case": result["case"]} for row in result["rows"]]
+        cases = cases[len(results) :]
+        if cases and why:
+            timed_out = left <= options.case_limit_s and why == "time"
+            if not timed_out:
+                rows.append(_lost(cases[0], "failed", f"its process ended: {why}"))
+                cases = cases[1:]
+    return rows
+
+
+def _child_run(
+    script: Path, cases: list[dict[str, Any]], case_limit_s: float, options: argparse.Namespace
+) -> tuple[list[dict[str, Any]], str]:
+    """What one child process finished, and why it ended early: `time`, a status, or nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        todo, done = Path(folder, "cases.json"), Path(folder, "rows.jsonl")
+        todo.write_text(json.dumps(cases))
+        done.touch()
+        command = [sys.executable, "-m", "compile_in_practice.record", "--child", str(script), str(todo), str(done)]
+        child = subprocess.Popen(command + ["--try"] * options.trying, env=_environment())
+        why = _wait(child, done, case_limit_s)
+        lines = done.read_text().splitlines()
+    return [json.loads(line) for line in lines], why
+
+
+def _wait(child: subprocess.Popen[bytes], done: Path, case_limit_s: float) -> str:
+    seen, since = 0, time.monotonic()
+    while True:
+        try:
+            status = child.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            size = done.stat().st_size
+            if size != seen:
+                seen, since = size, time.monotonic()
+            if time.monotonic() - since > case_limit_s:
+                child.kill()
+                child.wait()
+                return "time"
+        else:
+            return f"status {status}" if status else ""
+
+
+def _child(script: Path, todo: Path, done: Path, *, trying: bool) -> None:
+    """Run cases one after the other; append the rows of each as soon as they exist."""
+    experiment = experiments.load(script, _roots(trying=trying))
+    for case in json.loads(todo.read_text()):
+        start = time.monotonic()
+        rows = experiment(**case)
+        line = json.dumps({"case": case, "rows": rows}, allow_nan=False)
+        with done.open("a") as file:
+            file.write(line + "\n")
+        _say(f"  {experiment.name} {case}: {len(rows)} rows, {time.monotonic() - start:.1f} s")
+        for row in rows:
+            _say(f"    {_brief(row)}")
+
+
+def _brief(row: Row) -> str:
+    median = row["timing"]["median_ms"] if "timing" in row else None
+    extra = {k: row[k] for k in ("speedup", "compile", "facts") if row.get(k)}
+    return f"{row['name']:32} {row['status']} {row['reason']} {median} {str(extra)[:200]}"
+
+
+def _lost(case: dict[str, Any], status: str, why: str) -> Row:
+    name = "_".join(["case", *(f"{key}_{value}" for key, value in case.items())]).lower()
+    safe = "".join(letter if letter.isalnum() else "_" for letter in name)
+    return {"name": safe, "status": status, "reason": why, "case": case}
+
+
+def _roots(*, trying: bool) -> tuple[str, ...]:
+    return (*experiments.ROOTS, "TRY_CASES") if trying else experiments.ROOTS
+
+
+def _cases(script: experiments.Experiment, *, trying: bool) -> list[dict[str, Any]]:
+    cases = script.namespace.TRY_CASES if trying else script.cases
+    return [dict(json.loads(json.dumps(case))) for case in cases]
+
+
+def _script(name: str) -> Path:
+    for folder in FOLDERS:
+        path = ROOT / "gallery" / folder / f"{name}.py"
+        if path.exists():
+            return path
+    message = f"no experiment named {name}: looked for {name}.py in gallery/{' and gallery/'.join(FOLDERS)}"
+    raise SystemExit(message)
+
+
+def _provenance() -> dict[str, Any]:
+    """Facts of the machine, read in a process of its own: this one never touches the GPU."""
+    command = [sys.executable, "-m", "compile_in_practice.machine"]
+    done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True)
+    facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return facts
+
+
+def _environment() -> dict[str, str]:
+    source = str(ROOT / "src")
+    path = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{path}" if path else source}
+
+
+def _yardstick(folder: Path, provenance: dict[str, Any]) -> dict[str, float] | None:
+    if provenance["gpu"] is None:
+        return None
+    one = {**provenance, "gpu": {**provenance["gpu"], "count": 1}}
+    path = folder / f"ceilings--{slug(one)}--torch-{provenance['torch']}.json"
+    if not path.exists():
+        return None
+    facts = {row["name"]: row.get("facts", {}) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]}
+    copies = [f["gb_s"] for name, f in facts.items() if name.startswith("copy") and "gb_s" in f]
+    rates = [f["tflop_s"] for name, f in facts.items() if name.startswith("matmul_bf16") and "tflop_s" in f]
+    return {"copy_gb_s": max(copies), "matmul_tflop_s": max(rates)} if copies and rates else None
+
+
+@contextmanager
+def _clock_samples() -> Iterator[list[dict[str, float]]]:
+    """A list that fills with clocks and power while the block runs."""
+    samples: list[dict[str, float]] = []
+    stop = threading.Event()
+    start = time.monotonic()
+
+    def watch() -> None:
+        while not stop.wait(CLOCK_PERIOD_S):
+            reading = clocks()
+            if not reading:
+                return
+            samples.append({"second": round(time.monotonic() - start, 1), **reading})
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S607
+    return done.stdout.strip() or "unknown"
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
