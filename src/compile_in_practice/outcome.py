@@ -186,7 +186,8 @@ def _died(place: _Place, fence: Fence, ended: Ended) -> Failure:
         what = f"fence {fence.name} died of {signal.Signals(-ended.status).name}"
     else:
         what = f"fence {fence.name} ended its process with status {ended.status}"
-    return place.failure(fence, what, line=line, details=ended.crash.splitlines()[-3:])
+    known = line is not None  # then the stack says nothing more
+    return place.failure(fence, what, line=line, details=[] if known else ended.crash.splitlines()[-3:])
 
 
 def _crash_line(crash: str) -> int | None:

@@ -196,8 +196,8 @@ class _Reader:
                     parts.append(fence)
                 start = end
         self._prose(parts, lines, start, len(lines))
-        self._check_names([part for part in parts if isinstance(part, Fence)])
-        return tuple(parts)
+        again = self._check_names([part for part in parts if isinstance(part, Fence)])
+        return tuple(part for part in parts if part not in again)
 
     def _prose(self, parts: list[Prose | Fence], lines: list[str], start: int, end: int) -> None:
         while start < end and not lines[start].strip():
@@ -315,13 +315,16 @@ class _Reader:
                 return True
         return False
 
-    def _check_names(self, fences: list[Fence]) -> None:
+    def _check_names(self, fences: list[Fence]) -> list[Fence]:
+        """Return the fences whose name an earlier one has."""
         seen: dict[str, Fence] = {}
         continued: dict[str, Fence] = {}
+        again: list[Fence] = []
         for fence in fences:
             if (first := seen.setdefault(fence.name, fence)) is not fence:
                 self.fail(fence.line, f"the name {fence.name!r} is taken by line {first.line}",
                           "give each fence of a page its own name")
+                again.append(fence)
             if fence.continues is None:
                 continue
             if fence.continues not in seen or fence.continues == fence.name:
@@ -329,6 +332,7 @@ class _Reader:
             elif (first := continued.setdefault(fence.continues, fence)) is not fence:
                 self.fail(fence.line, f"{fence.continues!r} is continued by line {first.line} already",
                           "a chain is linear: continue its last fence")
+        return again
 
 
 def _span(token: Token) -> tuple[int, int]:

@@ -158,11 +158,10 @@ def _events(process: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def _worker_error(status: int, errors: str) -> BuildError:
-    last = errors.strip().splitlines()[-1:] or [f"status {status}"]
+    lines = errors.strip().splitlines() or [f"status {status}"]
     if "import_module" in errors:
-        return BuildError(f"torch cannot be imported: {last[0]}", remedy="install torch again")
-    message = f"the worker that runs the fences died: {last[0]}"
-    return BuildError(message, remedy="the whole text is in results/*/scratch/*.err")
+        return BuildError(f"torch cannot be imported: {lines[-1]}", remedy="install torch again")
+    return BuildError("the worker that runs the fences died:\n" + "\n".join(lines[-12:]))
 
 
 def _ended(job: Job, event: dict[str, Any]) -> Ended:

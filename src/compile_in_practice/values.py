@@ -171,6 +171,8 @@ def substitute(
         if not rst and re.match(r"\s{0,3}#{1,6}\s", source) and _has_role(pattern, source):
             what = "a value in a heading changes its anchor with every result"
             failures.append(Failure(where=where, what=what, remedy="move it into the sentence below"))
+            shown.append(source)
+            continue
         shown.append(pattern.sub(replace, source))
     return "\n".join(shown), failures
 

@@ -16,11 +16,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from compile_in_practice.worker.torch_alone import TorchAlone
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FILE = "fence.py"
 HELD = "@held"
+IMPORTED = "@imported"
 REPR_MAX = 400
 
 
@@ -53,6 +56,8 @@ def run_cell(cell: dict[str, Any], first_line: int, module: ModuleType) -> dict[
     names[HELD] = hold
     tree = ast.parse(cell["source"])
     ast.increment_lineno(tree, first_line - 1)
+    if (missing := not_imported(tree, module)) is not None:
+        return {"error": missing}
     operands = instrument(tree)
     try:
         exec(compile(tree, FILE, "exec", dont_inherit=True), names)  # noqa: S102
@@ -119,6 +124,34 @@ def describe(error: BaseException, file: str) -> dict[str, Any]:
         "line": line,
         "traceback": "".join(report.format()),
     }
+
+
+def not_imported(tree: ast.Module, module: ModuleType) -> dict[str, Any] | None:
+    """Return the error of a plain file that uses a module which it does not import.
+
+    This process is warm: `torch._dynamo.testing` is loaded though the fence did not
+    import it. What earlier cells of the chain imported is remembered in `module`.
+    """
+    imported: set[str] = module.__dict__.setdefault(IMPORTED, set())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            imported |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
+    for node in ast.walk(tree):
+        name = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
+        if name in TorchAlone.warmed and not any(
+            known == name or known.startswith(name + ".") for known in imported
+        ):
+            message = f"a plain file has not loaded {name}: this fence does not import it"
+            return {
+                "type": "AttributeError",
+                "message": message,
+                "line": node.lineno,
+                "compared": [],
+                "traceback": "",
+            }
+    return None
 
 
 # --- counting -------------------------------------------------------------------

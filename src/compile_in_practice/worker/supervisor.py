@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -125,6 +126,7 @@ class Supervisor:
         """Take how a job is started, how many at once, and where events go."""
         self.start, self.width, self.tell = start, width, tell
         self.running: dict[str, tuple[Process, Job, float]] = {}
+        self.strays: set[str] = set()
 
     def run(self, jobs: list[Job]) -> None:
         """Run all jobs; however this ends, nothing that they started is left."""
@@ -166,9 +168,10 @@ class Supervisor:
             kill(process)
         while (status := process.poll()) is None:
             time.sleep(POLL_S)
-        left = not ending and self._outlived(process)
+        left = self._outlived(process)
         del self.running[job["id"]]
         self._kill_orphans()
+        left = left or job["scratch"] in self.strays
         seconds = round(time.monotonic() - since, 3)
         self.tell(
             {"done": job["id"], "status": status, "ending": ending, "left": left, "seconds": seconds}
@@ -189,17 +192,17 @@ class Supervisor:
         return True
 
     def _kill_orphans(self) -> None:
-        """Kill this process's children that are no job: a job started them."""
+        """Kill this process's children that are no job; note where they worked."""
         children = Path(f"/proc/self/task/{os.getpid()}/children")
         if not children.exists():
             return
         jobs = {process.pid for process, _, _ in self.running.values()}
         for pid in {int(text) for text in children.read_text().split()} - jobs:
-            try:
+            with suppress(OSError):  # it ended meanwhile and has no folder any more
+                self.strays.add(os.readlink(f"/proc/{pid}/cwd"))
+            with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
-            except (ProcessLookupError, ChildProcessError):
-                continue
 
 
 def _size(path: Path) -> int:

@@ -26,6 +26,8 @@ class TorchAlone(PathFinder):
         allowed: top-level modules that an installed package may provide.
         hidden: top-level modules that are never found, wherever they are.
         inductor: where in the fence Inductor's compiler was asked for, else None.
+        warmed: modules that are loaded here because this process is warm; a plain
+            file finds them only after importing them.
 
     """
 
@@ -33,6 +35,7 @@ class TorchAlone(PathFinder):
     hidden: frozenset[str] = frozenset()
     installed: tuple[str, ...] = ()
     inductor: int | None = None
+    warmed: frozenset[str] = frozenset()
 
     @classmethod
     def find_spec(
