@@ -59,7 +59,7 @@ def page_chains(page: Page) -> list[Chain]:
     """Return the chains of a page in reading order."""
     result = []
     for fences in chains(page):
-        parts = [(fence.digest, fence.limit_s, fence.setup) for fence in fences]
+        parts = [(f.name, f.digest, f.limit_s, f.setup) for f in fences]
         key = hashlib.sha256(json.dumps([page.name, parts]).encode()).hexdigest()[:20]
         result.append(Chain(page=page, fences=tuple(fences), key=key))
     return result
