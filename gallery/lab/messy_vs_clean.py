@@ -38,7 +38,7 @@ class Messy(nn.Module):
 
     def forward(self, x):
         x = self.first(x).relu()
-        print("", end="")  # WRONG: a call that writes ends the graph
+        print(end="")  # WRONG: a call that writes ends the graph
         if x.mean().item() > 0:  # WRONG: Python needs the number, so the graph ends
             x = x * 2
         log_norm(x)  # WRONG here: disabled code runs between two graphs

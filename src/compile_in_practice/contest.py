@@ -6,13 +6,15 @@ A contender that fails, runs out of memory or loses is a row like any other.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import torch
 from torch._inductor.utils import fresh_cache
 
 from compile_in_practice.timing import busy, device, sample, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 Row = dict[str, Any]
 Arguments = tuple[Any, ...]
@@ -28,24 +30,32 @@ def contest(
     make: Callable[[int], Arguments],
     contenders: Mapping[str, Mapping[str, Any]],
     *,
+    label: str = "",
     warm: bool = True,
     n_samples: int = 25,
 ) -> list[Row]:
     """Rows of one function: eager first, then compiled with the options of each contender.
 
     `make(seed)` gives fresh random inputs: those that are timed are not those that are
-    compared. Each contender starts with an empty cache folder.
+    compared. Each contender starts with an empty cache folder. `label` begins each name.
     """
     checked = make(1)
     expected = copy_of(function(*checked))
     timed = make(2)
-    rows = [row("eager", **_measure(function, timed, n_samples))]
+    rows = [row(f"{label}eager", **_measure(function, timed, n_samples))]
     for name, options in contenders.items():
         run = functools.partial(
-            _compiled, function, dict(options), timed, checked, expected, warm=warm, n_samples=n_samples
+            _compiled,
+            function,
+            dict(options),
+            timed,
+            checked,
+            expected,
+            warm=warm,
+            n_samples=n_samples,
         )
-        rows.append(attempt(name, run))
-        rows[-1]["speedup"] = _ratio(rows[0], rows[-1])
+        rows.append(attempt(f"{label}{name}", run))
+        rows[-1]["speedup"] = speedup(rows[0], rows[-1])
     return rows
 
 
@@ -132,7 +142,9 @@ def wake_compiler() -> None:
     torch._dynamo.reset()
 
 
-def _measure(function: Callable[..., Any], arguments: Arguments, n_samples: int) -> dict[str, Any]:
+def _measure(
+    function: Callable[..., Any], arguments: Arguments, n_samples: int
+) -> dict[str, Any]:
     def call() -> Any:
         return function(*arguments)
 
@@ -144,17 +156,27 @@ def _measure(function: Callable[..., Any], arguments: Arguments, n_samples: int)
         fields["facts"] = {"peak_gb": round(torch.cuda.max_memory_allocated() / 1e9, 4)}
     work = busy(call)
     if work is not None:
-        fields["busy"] = {**work, "share": round(min(1.0, work["kernel_ms"] / timing["median_ms"]), 4)}
+        fields["busy"] = {
+            **work,
+            "share": round(min(1.0, work["kernel_ms"] / timing["median_ms"]), 4),
+        }
     return fields
 
 
-def _ratio(eager: Row, compiled: Row) -> float | None:
+def speedup(eager: Row, compiled: Row) -> float | None:
+    """Eager's median over the other's; None when that one did not succeed."""
     if compiled["status"] != "ok":
         return None
-    return round(eager["timing"]["median_ms"] / compiled["timing"]["median_ms"], 4)
+    return round(
+        float(eager["timing"]["median_ms"] / compiled["timing"]["median_ms"]), 4
+    )
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         return [value]
-    return [tensor for item in value for tensor in _tensors(item)] if isinstance(value, tuple | list) else []
+    return (
+        [tensor for item in value for tensor in _tensors(item)]
+        if isinstance(value, tuple | list)
+        else []
+    )

@@ -16,11 +16,13 @@ import hashlib
 import importlib.util
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 PACKAGE = "compile_in_practice"
 ROOTS = ("experiment", "CASES")

@@ -36,7 +36,9 @@ def machine() -> dict[str, Any]:
         "hypervisor": _hypervisor(),
         "compiler": _compiler(),
         "compile_threads": _compile_threads(),
-        "variables": {k: v for k, v in sorted(os.environ.items()) if k.startswith(PREFIXES)},
+        "variables": {
+            k: v for k, v in sorted(os.environ.items()) if k.startswith(PREFIXES)
+        },
         "gpu": _gpu() if torch.cuda.is_available() else None,
     }
 
@@ -55,7 +57,7 @@ def empty_launch_us(n_launches: int = 1000, n_samples: int = 15) -> float:
         torch.cuda.synchronize()
         start = time.perf_counter()
         for _ in range(n_launches):
-            torch.cuda._sleep(0)  # noqa: SLF001  the one empty kernel that torch ships
+            torch.cuda._sleep(0)  # type: ignore[no-untyped-call]  # noqa: SLF001
         torch.cuda.synchronize()
         samples.append((time.perf_counter() - start) / n_launches * 1e6)
     return statistics.median(samples)
@@ -89,9 +91,15 @@ def _smi(fields: tuple[str, ...]) -> list[str] | None:
     if smi is None:
         return None
     query = [smi, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
-    done = subprocess.run(query, capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(
+        query, capture_output=True, text=True, check=False, timeout=30
+    )
     lines = done.stdout.splitlines()
-    return [value.strip() for value in lines[0].split(",")] if done.returncode == 0 and lines else None
+    return (
+        [value.strip() for value in lines[0].split(",")]
+        if done.returncode == 0 and lines
+        else None
+    )
 
 
 def _compile_threads() -> int:
@@ -111,7 +119,11 @@ def _version(package: str) -> str | None:
 def _cpu_model() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    names = [
+        line.partition(":")[2].strip()
+        for line in lines
+        if line.startswith("model name")
+    ]
     return names[0] if names else platform.processor() or platform.machine()
 
 
@@ -119,8 +131,14 @@ def _hypervisor() -> str | None:
     lscpu = shutil.which("lscpu")
     if lscpu is None:
         return None
-    done = subprocess.run([lscpu], capture_output=True, text=True, check=False, timeout=30)
-    names = [line.partition(":")[2].strip() for line in done.stdout.splitlines() if line.startswith("Hypervisor")]
+    done = subprocess.run(
+        [lscpu], capture_output=True, text=True, check=False, timeout=30
+    )
+    names = [
+        line.partition(":")[2].strip()
+        for line in done.stdout.splitlines()
+        if line.startswith("Hypervisor")
+    ]
     return names[0] if names else None
 
 
@@ -128,7 +146,9 @@ def _compiler() -> str | None:
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         return None
-    done = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(
+        [compiler, "--version"], capture_output=True, text=True, check=False, timeout=30
+    )
     return done.stdout.splitlines()[0] if done.stdout else None
 
 

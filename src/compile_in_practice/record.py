@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "gallery" / "records"
@@ -47,7 +49,9 @@ class Record:
         gpu = self.data["machine"]["gpu"]
         if gpu is None:
             return str(self.data["machine"]["cpu"])
-        return f"{gpu['count']} × {gpu['name']}" if gpu["count"] > 1 else str(gpu["name"])
+        return (
+            f"{gpu['count']} × {gpu['name']}" if gpu["count"] > 1 else str(gpu["name"])
+        )
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -79,7 +83,11 @@ def load(path: Path) -> Record:
 
 def schema() -> dict[str, Any]:
     """The published JSON Schema of a record."""
-    text = resources.files(__package__).joinpath("record-schema.json").read_text(encoding="utf-8")
+    text = (
+        resources.files(__package__)
+        .joinpath("record-schema.json")
+        .read_text(encoding="utf-8")
+    )
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
@@ -87,7 +95,9 @@ def schema() -> dict[str, Any]:
 def find(experiment: str, folder: Path = RECORDS) -> list[Record]:
     """Every record of an experiment, oldest torch first, machines side by side."""
     records = [load(path) for path in sorted(folder.glob(f"{experiment}--*.json"))]
-    return sorted(records, key=lambda record: (release_key(record.torch), record.path.name))
+    return sorted(
+        records, key=lambda record: (release_key(record.torch), record.path.name)
+    )
 
 
 def check(record: Record, expected_hash: str) -> None:
@@ -130,10 +140,21 @@ def load_fences(release: str, folder: Path = RECORDS) -> dict[str, dict[str, Any
 
 
 def save_fences(
-    release: str, fences: dict[str, dict[str, Any]], *, compiler: str, python: str, folder: Path = RECORDS
+    release: str,
+    fences: dict[str, dict[str, Any]],
+    *,
+    compiler: str,
+    python: str,
+    folder: Path = RECORDS,
 ) -> Path:
     """Path of the written record of fences. Each: page, name, stdout, values, n_asserts."""
-    data = {"schema": 1, "torch": release, "compiler": compiler, "python": python, "fences": fences}
+    data = {
+        "schema": 1,
+        "torch": release,
+        "compiler": compiler,
+        "python": python,
+        "fences": fences,
+    }
     return write(folder / f"{FENCES}--torch-{release}.json", data)
 
 
@@ -161,7 +182,7 @@ def _parse(path: Path) -> Any:
 
 def _validate(path: Path, data: Any) -> None:
     # Reading needs the validator, recording on a bare CUDA machine must not.
-    import jsonschema  # noqa: PLC0415
+    import jsonschema  # type: ignore[import-untyped]  # noqa: PLC0415
 
     validator = jsonschema.Draft202012Validator(schema())
     error = jsonschema.exceptions.best_match(validator.iter_errors(data))

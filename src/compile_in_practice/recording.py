@@ -14,14 +14,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from compile_in_practice import experiment as experiments
 from compile_in_practice.machine import clocks, slug
 from compile_in_practice.record import RECORDS, ROOT, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Row = dict[str, Any]
 FOLDERS = ("gpu", "lab")
@@ -40,16 +42,46 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m compile_in_practice.record", description=__doc__)
-    parser.add_argument("--experiment", action="append", default=[], help="name of a gallery script; may be repeated")
-    parser.add_argument("--out", type=Path, default=RECORDS, help="folder of the records")
-    parser.add_argument("--resume", action="store_true", help="keep the rows of cases that a record already has")
-    parser.add_argument("--again", choices=["process", "lease"], help="add medians to an existing record instead")
-    parser.add_argument("--limit-s", type=float, default=3600.0, help="seconds for each experiment")
-    parser.add_argument("--case-limit-s", type=float, default=600.0, help="seconds for each case")
-    parser.add_argument("--commit", default=None, help="commit of the scripts, where git cannot tell")
-    parser.add_argument("--try", dest="trying", action="store_true", help="use the script's TRY_CASES: tiny sizes")
-    parser.add_argument("--child", nargs=3, metavar=("SCRIPT", "CASES", "ROWS"), help=argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(
+        prog="python -m compile_in_practice.record", description=__doc__
+    )
+    parser.add_argument(
+        "--experiment",
+        action="append",
+        default=[],
+        help="name of a gallery script; may be repeated",
+    )
+    parser.add_argument(
+        "--out", type=Path, default=RECORDS, help="folder of the records"
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="keep the rows of cases that a record already has",
+    )
+    parser.add_argument(
+        "--again",
+        choices=["process", "lease"],
+        help="add medians to an existing record instead",
+    )
+    parser.add_argument(
+        "--limit-s", type=float, default=3600.0, help="seconds for each experiment"
+    )
+    parser.add_argument(
+        "--case-limit-s", type=float, default=600.0, help="seconds for each case"
+    )
+    parser.add_argument(
+        "--commit", default=None, help="commit of the scripts, where git cannot tell"
+    )
+    parser.add_argument(
+        "--try",
+        dest="trying",
+        action="store_true",
+        help="use the script's TRY_CASES: tiny sizes",
+    )
+    parser.add_argument(
+        "--child", nargs=3, metavar=("SCRIPT", "CASES", "ROWS"), help=argparse.SUPPRESS
+    )
     return parser
 
 
@@ -90,24 +122,48 @@ def _record(name: str, provenance: dict[str, Any], options: argparse.Namespace) 
     return complete
 
 
-def _add_again(path: Path, old: dict[str, Any], rows: list[Row], kind: str, provenance: dict[str, Any]) -> bool:
-    medians = {row["name"]: row["timing"]["median_ms"] for row in rows if "timing" in row}
+def _add_again(
+    path: Path,
+    old: dict[str, Any],
+    rows: list[Row],
+    kind: str,
+    provenance: dict[str, Any],
+) -> bool:
+    medians = {
+        row["name"]: row["timing"]["median_ms"] for row in rows if "timing" in row
+    }
     gpu = provenance["gpu"]
     launch = gpu["empty_launch_us"] if gpu else None
-    entry = {"kind": kind, "date": _now(), "empty_launch_us": launch, "medians_ms": medians}
+    entry = {
+        "kind": kind,
+        "date": _now(),
+        "empty_launch_us": launch,
+        "medians_ms": medians,
+    }
     write(path, {**old, "again": [*old["again"], entry]})
     return bool(medians)
 
 
-def _run(script: Path, cases: list[dict[str, Any]], options: argparse.Namespace) -> list[Row]:
+def _run(
+    script: Path, cases: list[dict[str, Any]], options: argparse.Namespace
+) -> list[Row]:
     """Rows of all cases; a new child takes over after one that ended early."""
     end = time.monotonic() + options.limit_s
     rows: list[Row] = []
     while cases:
         left = end - time.monotonic()
         if left <= 0:
-            return rows + [_lost(case, "skipped", f"the recording's {options.limit_s:.0f} s were over") for case in cases]
-        results, why = _child_run(script, cases, min(left, options.case_limit_s), options)
+            return rows + [
+                _lost(
+                    case,
+                    "skipped",
+                    f"the recording's {options.limit_s:.0f} s were over",
+                )
+                for case in cases
+            ]
+        results, why = _child_run(
+            script, cases, min(left, options.case_limit_s), options
+        )
         for result in results:
             rows += [{**row, "case": result["case"]} for row in result["rows"]]
         cases = cases[len(results) :]
@@ -120,15 +176,28 @@ def _run(script: Path, cases: list[dict[str, Any]], options: argparse.Namespace)
 
 
 def _child_run(
-    script: Path, cases: list[dict[str, Any]], case_limit_s: float, options: argparse.Namespace
+    script: Path,
+    cases: list[dict[str, Any]],
+    case_limit_s: float,
+    options: argparse.Namespace,
 ) -> tuple[list[dict[str, Any]], str]:
     """What one child process finished, and why it ended early: `time`, a status, or nothing."""
     with tempfile.TemporaryDirectory() as folder:
         todo, done = Path(folder, "cases.json"), Path(folder, "rows.jsonl")
         todo.write_text(json.dumps(cases))
         done.touch()
-        command = [sys.executable, "-m", "compile_in_practice.record", "--child", str(script), str(todo), str(done)]
-        child = subprocess.Popen(command + ["--try"] * options.trying, env=_environment())
+        command = [
+            sys.executable,
+            "-m",
+            "compile_in_practice.record",
+            "--child",
+            str(script),
+            str(todo),
+            str(done),
+        ]
+        child = subprocess.Popen(
+            command + ["--try"] * options.trying, env=_environment()
+        )
         why = _wait(child, done, case_limit_s)
         lines = done.read_text().splitlines()
     return [json.loads(line) for line in lines], why
@@ -160,7 +229,9 @@ def _child(script: Path, todo: Path, done: Path, *, trying: bool) -> None:
         line = json.dumps({"case": case, "rows": rows}, allow_nan=False)
         with done.open("a") as file:
             file.write(line + "\n")
-        _say(f"  {experiment.name} {case}: {len(rows)} rows, {time.monotonic() - start:.1f} s")
+        _say(
+            f"  {experiment.name} {case}: {len(rows)} rows, {time.monotonic() - start:.1f} s"
+        )
         for row in rows:
             _say(f"    {_brief(row)}")
 
@@ -168,11 +239,15 @@ def _child(script: Path, todo: Path, done: Path, *, trying: bool) -> None:
 def _brief(row: Row) -> str:
     median = row["timing"]["median_ms"] if "timing" in row else None
     extra = {k: row[k] for k in ("speedup", "compile", "facts") if row.get(k)}
-    return f"{row['name']:32} {row['status']} {row['reason']} {median} {str(extra)[:200]}"
+    return (
+        f"{row['name']:32} {row['status']} {row['reason']} {median} {str(extra)[:200]}"
+    )
 
 
 def _lost(case: dict[str, Any], status: str, why: str) -> Row:
-    name = "_".join(["case", *(f"{key}_{value}" for key, value in case.items())]).lower()
+    name = "_".join(
+        ["case", *(f"{key}_{value}" for key, value in case.items())]
+    ).lower()
     safe = "".join(letter if letter.isalnum() else "_" for letter in name)
     return {"name": safe, "status": status, "reason": why, "case": case}
 
@@ -198,7 +273,9 @@ def _script(name: str) -> Path:
 def _provenance() -> dict[str, Any]:
     """Facts of the machine, read in a process of its own: this one never touches the GPU."""
     command = [sys.executable, "-m", "compile_in_practice.machine"]
-    done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, env=_environment(), capture_output=True, text=True, check=True
+    )
     facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return facts
 
@@ -206,7 +283,10 @@ def _provenance() -> dict[str, Any]:
 def _environment() -> dict[str, str]:
     source = str(ROOT / "src")
     path = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{path}" if path else source}
+    return {
+        **os.environ,
+        "PYTHONPATH": f"{source}{os.pathsep}{path}" if path else source,
+    }
 
 
 def _yardstick(folder: Path, provenance: dict[str, Any]) -> dict[str, float] | None:
@@ -216,10 +296,25 @@ def _yardstick(folder: Path, provenance: dict[str, Any]) -> dict[str, float] | N
     path = folder / f"ceilings--{slug(one)}--torch-{provenance['torch']}.json"
     if not path.exists():
         return None
-    facts = {row["name"]: row.get("facts", {}) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]}
-    copies = [f["gb_s"] for name, f in facts.items() if name.startswith("copy") and "gb_s" in f]
-    rates = [f["tflop_s"] for name, f in facts.items() if name.startswith("matmul_bf16") and "tflop_s" in f]
-    return {"copy_gb_s": max(copies), "matmul_tflop_s": max(rates)} if copies and rates else None
+    facts = {
+        row["name"]: row.get("facts", {})
+        for row in json.loads(path.read_text(encoding="utf-8"))["rows"]
+    }
+    copies = [
+        f["gb_s"]
+        for name, f in facts.items()
+        if name.startswith("copy") and "gb_s" in f
+    ]
+    rates = [
+        f["tflop_s"]
+        for name, f in facts.items()
+        if name.startswith("matmul_bf16") and "tflop_s" in f
+    ]
+    return (
+        {"copy_gb_s": max(copies), "matmul_tflop_s": max(rates)}
+        if copies and rates
+        else None
+    )
 
 
 @contextmanager
@@ -246,7 +341,13 @@ def _clock_samples() -> Iterator[list[dict[str, float]]]:
 
 
 def _commit() -> str:
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S607
+    done = subprocess.run(
+        ["git", "rev-parse", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # noqa: S607
     return done.stdout.strip() or "unknown"
 
 

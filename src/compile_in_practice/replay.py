@@ -10,20 +10,24 @@ import argparse
 import inspect
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from compile_in_practice import experiment as experiments
 from compile_in_practice.record import RECORDS, Record, check, find, release_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
 
 RESULTS_VARIABLE = "COMPILE_IN_PRACTICE_RESULTS"
 BACKENDS = ("eager", "aot_eager", "inductor")
 Data = dict[str, dict[str, Any]]
 
 
-def replay(experiment: Callable[..., Data], *, arguments: list[str] | None = None) -> Data:
+def replay(
+    experiment: Callable[..., Data], *, arguments: list[str] | None = None
+) -> Data:
     """Data of a lab: from the run of this build, or measured now when started by hand.
 
     Raises:
@@ -41,7 +45,9 @@ def replay(experiment: Callable[..., Data], *, arguments: list[str] | None = Non
     return data
 
 
-def replay_records(experiment: Callable[..., Any], folder: Path = RECORDS) -> list[Record]:
+def replay_records(
+    experiment: Callable[..., Any], folder: Path = RECORDS
+) -> list[Record]:
     """Records of an experiment, oldest torch first, after printing where each comes from.
 
     Without a record it prints a mark in its place and returns an empty list.
@@ -56,14 +62,18 @@ def replay_records(experiment: Callable[..., Any], folder: Path = RECORDS) -> li
         print(provenance(record))
     if not records:
         print(f"NO RECORD of {script.name} yet: this page shows no measurement.")
-        print(f"Make one: python -m compile_in_practice.record --experiment {script.name}")
+        print(
+            f"Make one: python -m compile_in_practice.record --experiment {script.name}"
+        )
     return records
 
 
 def provenance(record: Record) -> str:
     """Lines that stand beside a record's numbers: machine, releases, date, commit, age."""
     facts, gpu = record.data["machine"], record.data["machine"]["gpu"]
-    lines = [f"Recorded {record.data['date'][:10]} at {record.data['commit'][:10]} on {record.device}"]
+    lines = [
+        f"Recorded {record.data['date'][:10]} at {record.data['commit'][:10]} on {record.device}"
+    ]
     versions = f"torch {facts['torch_build']}, Triton {facts['triton']}, Python {facts['python']}"
     if gpu is None:
         lines.append(f"{versions}, {facts['compiler']}")
@@ -77,7 +87,9 @@ def provenance(record: Record) -> str:
         lines.append("INCOMPLETE: some cases were not recorded")
     current = build_torch()
     if current and release_key(record.torch) < release_key(current):
-        lines.append(f"OLDER than this build's torch {current}: it may behave otherwise there")
+        lines.append(
+            f"OLDER than this build's torch {current}: it may behave otherwise there"
+        )
     return "\n".join(lines)
 
 
@@ -91,10 +103,16 @@ def build_torch() -> str | None:
 
 def table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
     """Print rows as aligned text. `columns` maps a heading to a field or a `field:format`."""
-    lines = [list(columns), *([_cell(row, spec) for spec in columns.values()] for row in rows)]
+    lines = [
+        list(columns),
+        *([_cell(row, spec) for spec in columns.values()] for row in rows),
+    ]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     for number, line in enumerate(lines):
-        cells = [line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]
+        cells = [
+            line[0].ljust(widths[0]),
+            *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True)),
+        ]
         print("  ".join(cells).rstrip())
         if number == 0:
             print("  ".join("-" * width for width in widths))
@@ -115,7 +133,9 @@ def _cell(row: Mapping[str, Any], spec: str) -> str:
 
 def _by_hand(experiment: Callable[..., Data], arguments: list[str] | None) -> Data:
     doc = inspect.getmodule(experiment)
-    parser = argparse.ArgumentParser(description=(doc.__doc__ or "").strip().partition("\n")[0] if doc else None)
+    parser = argparse.ArgumentParser(
+        description=(doc.__doc__ or "").strip().partition("\n")[0] if doc else None
+    )
     parser.add_argument("--backend", choices=BACKENDS, default="aot_eager")
     backend = parser.parse_args(arguments).backend
     if backend == "inductor":

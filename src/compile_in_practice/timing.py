@@ -34,7 +34,12 @@ def seconds(call: Call) -> float:
 
 
 def sample(
-    call: Call, *, n_samples: int = 25, n_warmup: int = 3, sample_ms: float = 4.0, limit_s: float = 1.5
+    call: Call,
+    *,
+    n_samples: int = 25,
+    n_warmup: int = 3,
+    sample_ms: float = 4.0,
+    limit_s: float = 1.5,
 ) -> dict[str, Any]:
     """Milliseconds of a call: raw samples, their median, and their 10th to 90th percentile.
 
@@ -77,7 +82,7 @@ def busy(call: Call, *, n_calls: int = 3) -> dict[str, Any] | None:
     kernels = [
         (event.time_range.start, event.time_range.end, event.name)
         for event in profile.events()
-        if event.device_type == torch.autograd.DeviceType.CUDA
+        if event.device_type.name == "CUDA"
         and not getattr(event, "is_user_annotation", False)
     ]
     return {
@@ -94,8 +99,10 @@ def kernel_names(call: Call) -> list[str]:
     with torch.profiler.profile(activities=activities, acc_events=True) as profile:
         call()
         synchronize()
-    events = [e for e in profile.events() if e.device_type == torch.autograd.DeviceType.CUDA]
-    return [event.name[:120] for event in sorted(events, key=lambda e: e.time_range.start)]
+    events = [e for e in profile.events() if e.device_type.name == "CUDA"]
+    return [
+        event.name[:120] for event in sorted(events, key=lambda e: e.time_range.start)
+    ]
 
 
 def _time(call: Call, n_calls: int) -> float:
@@ -104,7 +111,7 @@ def _time(call: Call, n_calls: int) -> float:
         for _ in range(n_calls):
             call()
         return (time.perf_counter() - start) * 1e3 / n_calls
-    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
     first.record()
     for _ in range(n_calls):
         call()

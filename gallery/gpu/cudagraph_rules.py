@@ -1,0 +1,235 @@
+"""
+4. CUDA-graph rules: what is overwritten, what is skipped, what is recorded again
+=================================================================================
+"""
+
+# %%
+
+import torch
+from torch import nn
+from torch._dynamo.utils import counters
+
+from compile_in_practice.contest import attempt, reason, row
+from compile_in_practice.timing import device, seconds
+
+C = 256  # width of the small models here
+CALLS = (1, 2, 3, 5)  # the call whose output is held
+CASES = [
+    *({"rule": "held", "way": way} for way in ("plain", "mark", "clone")),
+    *({"rule": "held", "way": way} for way in ("train", "backward", "backward_mark")),
+    *(
+        {"rule": "skip", "way": way}
+        for way in ("cpu_op", "mutated_input", "unbacked", "none")
+    ),
+    {"rule": "shapes", "way": "dynamic"},
+    {"rule": "shapes", "way": "buckets"},
+    {"rule": "accumulate", "way": "reduce_overhead"},
+    {"rule": "accumulate", "way": "mark"},
+]
+TRY_CASES = CASES
+
+
+def experiment(*, rule, way):
+    """Rows of one rule."""
+    return {"held": held, "skip": skip, "shapes": shapes, "accumulate": accumulate}[
+        rule
+    ](way)
+
+
+def held(way):
+    """Hold one call's output across the next call: intact, overwritten, or an error."""
+    return [attempt(f"held_{way}_call{n}", lambda n=n: hold(way, n)) for n in CALLS]
+
+
+def hold(way, n_calls):
+    """Outcome for the output of call `n_calls`, held across one more call."""
+    torch.manual_seed(0)
+    training = way in {"train", "backward", "backward_mark"}
+    model = nn.Linear(C, C).to(device())
+    compiled = torch.compile(model, mode="reduce-overhead")
+
+    def call():
+        if "mark" in way:
+            torch.compiler.cudagraph_mark_step_begin()
+        out = compiled(torch.randn(8, C, device=device()))
+        return out.clone() if way == "clone" else out
+
+    with torch.set_grad_enabled(training):
+        for _ in range(n_calls):
+            out = call()
+            truth = out.detach().clone()
+            if "backward" in way:
+                out.sum().backward()
+        following = call()
+        following_truth = following.detach().clone()
+    outcome, message = inspect_held(out, truth, following_truth)
+    return {"facts": {"outcome": outcome, "message": message, "held_call": n_calls}}
+
+
+def inspect_held(out, truth, following):
+    """(outcome, message): reads the held output and compares it bit for bit."""
+    try:
+        now = out.detach().clone()
+    except RuntimeError as error:
+        return "raises", reason(error, 160)
+    if torch.equal(now, truth):
+        return "intact", ""
+    return (
+        "overwritten with the next output"
+        if torch.equal(now, following)
+        else "overwritten"
+    ), ""
+
+
+def cpu_op(x, y):
+    """Part of the work is on the CPU."""
+    return (x * 2).cpu().sin().to(x.device) + y
+
+
+def mutated_input(x, y):
+    """An input is written to."""
+    x.add_(1)
+    return x * y
+
+
+def unbacked(x, y):
+    """A size depends on the data."""
+    return (x[x > 0] * 2).sum() + y
+
+
+def none(x, y):
+    """Nothing that CUDA graphs mind."""
+    return (x * 2).sin() + y
+
+
+def skip(way):
+    """Replays and skips of one function, with graph partition on and off, and as an error."""
+    function = {
+        "cpu_op": cpu_op,
+        "mutated_input": mutated_input,
+        "unbacked": unbacked,
+        "none": none,
+    }[way]
+    rows = []
+    for partition in (True, False):
+        name = f"skip_{way}_{'partition' if partition else 'whole'}"
+        rows.append(
+            attempt(name, lambda p=partition: count_replays(function, partition=p))
+        )
+    rows.append(attempt(f"skip_{way}_as_error", lambda: error_on_skip(function)))
+    return rows
+
+
+def count_replays(function, *, partition):
+    """Graph launches of a settled call, and what Inductor counted as skipped."""
+    counters.clear()
+    patch = {"graph_partition": partition}
+    capture = {"capture_dynamic_output_shape_ops": True, "capture_scalar_outputs": True}
+    with (
+        torch._inductor.config.patch(patch),
+        torch._dynamo.config.patch(capture),
+        torch.no_grad(),
+    ):
+        compiled = torch.compile(function, mode="reduce-overhead")
+        for _ in range(4):
+            x, y = (torch.randn(C, C, device=device()) for _ in range(2))
+            expected = function(x.clone(), y)
+            torch.testing.assert_close(compiled(x, y), expected)
+        n_launches = graph_launches(lambda: compiled(x, y))
+    return {
+        "facts": {
+            "n_graph_launches": n_launches,
+            "n_skips": counters["inductor"]["cudagraph_skips"],
+        }
+    }
+
+
+def error_on_skip(function):
+    """What `cudagraph_or_error` says about this function."""
+    capture = {"capture_dynamic_output_shape_ops": True, "capture_scalar_outputs": True}
+    with (
+        torch._inductor.config.patch({"triton.cudagraph_or_error": True}),
+        torch._dynamo.config.patch(capture),
+        torch.no_grad(),
+    ):
+        compiled = torch.compile(function, mode="reduce-overhead")
+        try:
+            for _ in range(3):
+                x, y = (torch.randn(C, C, device=device()) for _ in range(2))
+                compiled(x, y)
+        except Exception as error:  # noqa: BLE001  its class and text are the result
+            return {"facts": {"outcome": "raises", "message": reason(error, 240)}}
+    return {"facts": {"outcome": "runs", "message": ""}}
+
+
+def graph_launches(call):
+    """How many CUDA graphs one call replays."""
+    activities = [
+        torch.profiler.ProfilerActivity.CPU,
+        torch.profiler.ProfilerActivity.CUDA,
+    ]
+    with torch.profiler.profile(activities=activities, acc_events=True) as profile:
+        call()
+        torch.cuda.synchronize()
+    return sum("cudaGraphLaunch" in event.name for event in profile.events())
+
+
+def shapes(way):
+    """Time and memory of a new shape: first, second, third and later calls."""
+    torch.manual_seed(0)
+    model = nn.Sequential(*(nn.Linear(1024, 1024) for _ in range(8))).to(device())
+    compiled = torch.compile(model, mode="reduce-overhead", dynamic=way == "dynamic")
+    rows = []
+    with torch.no_grad():
+        compiled(
+            torch.randn(64, 1024, device=device())
+        )  # compile once, before any is timed
+        for length in (100, 200, 300, 400, 500, 600, 700, 800):
+            size = length if way == "dynamic" else 2 ** (length - 1).bit_length()
+            before = reserved()
+            calls = [lambda: compiled(torch.randn(size, 1024, device=device()))] * 6
+            ms = [round(seconds(call) * 1e3, 4) for call in calls]
+            grown_mb = max(0.0, (reserved() - before) / 1e6)
+            facts = {"calls_ms": ms, "size": size, "reserved_more_mb": grown_mb}
+            rows.append(row(f"shape_{way}_{length}", facts=facts))
+    return rows
+
+
+def reserved():
+    """Bytes that torch holds of the GPU's memory."""
+    return torch.cuda.memory_reserved() if torch.cuda.is_available() else 0
+
+
+def accumulate(way):
+    """Gradients of four micro-batches added up, against eager."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(C, C), nn.GELU(), nn.Linear(C, C)).to(device())
+    batches = [torch.randn(8, C, device=device()) for _ in range(4)]
+
+    def gradients(function):
+        model.zero_grad(set_to_none=True)
+        for x in batches:
+            if way == "mark":
+                torch.compiler.cudagraph_mark_step_begin()
+            function(x).square().mean().backward()
+        return [p.grad.clone() for p in model.parameters()]
+
+    expected = gradients(model)
+    compiled = torch.compile(model, mode="reduce-overhead")
+    rows = []
+    for step in (1, 2, 3):
+        try:
+            facts = compare(gradients(compiled), expected)
+        except RuntimeError as error:
+            facts = {"outcome": "raises", "message": reason(error, 200)}
+        rows.append(row(f"accumulate_{way}_step{step}", facts=facts))
+    torch._dynamo.reset()
+    return rows
+
+
+def compare(actual, expected):
+    """Largest relative difference of a gradient."""
+    worst = max(
+        float((a - e).norm() / e.norm()) for a, e in zip(actual, expected, strict=True)
+    )
+    return {"worst_relative": worst, "outcome": "same" if worst < 1e-3 else "different"}

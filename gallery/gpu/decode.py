@@ -1,0 +1,183 @@
+"""
+11. Decode: tokens a second with a growing and with a static cache
+==================================================================
+"""
+
+# %%
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch._dynamo.utils import counters
+from torch._inductor.utils import fresh_cache
+
+from compile_in_practice.contest import attempt, difference, wake_compiler
+from compile_in_practice.gpt import GPT
+from compile_in_practice.timing import busy, device, sample, seconds
+
+SIZES = {
+    "small": {"n_layer": 12, "n_head": 12, "width": 768},  # GPT-2: 124 M parameters
+    "large": {"n_layer": 24, "n_head": 16, "width": 2048},  # 1.3 G parameters
+    "tiny": {"n_layer": 1, "n_head": 2, "width": 32},
+}
+N_PROMPT, N_NEW = 128, 64  # tokens in the cache before, and tokens decoded
+CASES = [
+    {
+        "size": "small",
+        "ways": [
+            "growing",
+            "static",
+            "growing_default",
+            "static_default",
+            "static_reduce_overhead",
+        ],
+    },
+    {
+        "size": "large",
+        "ways": ["growing", "static", "static_default", "static_reduce_overhead"],
+    },
+]
+TRY_CASES = [
+    {"size": "tiny", "ways": ["growing", "static", "growing_default", "static_default"]}
+]
+OPTIONS = {"default": {}, "reduce_overhead": {"mode": "reduce-overhead"}}
+
+
+class Decoder(nn.Module):
+    """One step of a GPT with a cache of keys and values, (L, B, H, T, D) each."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def growing(self, token, position, keys, values):
+        """Logits, and caches that are one token longer."""
+        x = self.embed(token, position)
+        new_keys, new_values = [], []
+        for block, old_k, old_v in zip(self.model.blocks, keys, values, strict=True):
+            q, k, v = block.attention.split(block.norm1(x))
+            k, v = torch.cat([old_k, k], dim=2), torch.cat([old_v, v], dim=2)
+            x = x + block.attention.join(F.scaled_dot_product_attention(q, k, v))
+            x = x + block.mlp(x)
+            new_keys.append(k)
+            new_values.append(v)
+        return self.logits(x), new_keys, new_values
+
+    def static(self, token, position, keys, values):
+        """Logits; writes to caches of fixed length at `position`, a tensor."""
+        x = self.embed(token, position)
+        seen = torch.arange(keys[0].shape[2], device=token.device) <= position
+        for block, k_cache, v_cache in zip(
+            self.model.blocks, keys, values, strict=True
+        ):
+            q, k, v = block.attention.split(block.norm1(x))
+            k_cache.index_copy_(2, position, k)
+            v_cache.index_copy_(2, position, v)
+            attended = F.scaled_dot_product_attention(
+                q, k_cache, v_cache, attn_mask=seen[None]
+            )
+            x = x + block.attention.join(attended)
+            x = x + block.mlp(x)
+        return self.logits(x)
+
+    def embed(self, token, position):
+        return self.model.tokens(token) + self.model.positions(position)
+
+    def logits(self, x):
+        return self.model.head(self.model.norm(x))
+
+
+def experiment(*, size, ways):
+    """Milliseconds a token for each way; logits of the last token against growing eager."""
+    torch.manual_seed(0)
+    shape = SIZES[size]
+    decoder = Decoder(GPT(**shape)).to(device(), torch.bfloat16).eval()
+    head_shape = (1, shape["n_head"], N_PROMPT, shape["width"] // shape["n_head"])
+    prompt = [
+        [
+            torch.randn(head_shape, device=device(), dtype=torch.bfloat16)
+            for _ in decoder.model.blocks
+        ]
+        for _ in "kv"
+    ]
+    tokens = torch.randint(50257, (N_NEW, 1, 1), device=device())
+    positions = torch.arange(N_PROMPT, N_PROMPT + N_NEW, device=device())[:, None]
+    rows, expected = [], None
+    for way in ways:
+
+        def run(way=way, expected=expected):
+            cache, _, mode = way.partition("_")
+            return decode(decoder, cache, mode, prompt, tokens, positions, expected)
+
+        with torch.no_grad():
+            rows.append(attempt(f"{size}_{way}", run))
+        rows[-1].setdefault("facts", {})["weight_gb"] = round(
+            decoder.model.weight_gb(), 4
+        )
+        last = rows[-1].pop("last_logits", None)
+        expected = last if expected is None else expected
+    for each in rows[1:]:
+        if each["status"] == "ok":
+            each["speedup"] = (
+                rows[0]["timing"]["median_ms"] / each["timing"]["median_ms"]
+            )
+    return rows
+
+
+def decode(decoder, cache, mode, prompt, tokens, positions, expected):
+    """Timing of a whole pass over N_NEW tokens, for each token."""
+    step = getattr(decoder, cache)
+    if mode:
+        wake_compiler()
+        step = torch.compile(step, **OPTIONS[mode])
+    counters.clear()
+    passes = growing_pass if cache == "growing" else static_pass
+    with fresh_cache():
+        first_s = seconds(lambda: passes(step, prompt, tokens, positions))
+        n_graphs = counters["stats"]["unique_graphs"]
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+        logits = passes(step, prompt, tokens, positions)
+        whole = sample(
+            lambda: passes(step, prompt, tokens, positions), n_samples=8, limit_s=6
+        )
+        work = busy(lambda: passes(step, prompt, tokens, positions), n_calls=1)
+    timing = {**whole, "samples_ms": [ms / N_NEW for ms in whole["samples_ms"]]}
+    timing["median_ms"] /= N_NEW
+    timing["spread_ms"] = [ms / N_NEW for ms in timing["spread_ms"]]
+    facts = {"tokens_per_s": 1e3 / timing["median_ms"], "n_graphs": n_graphs}
+    if torch.cuda.is_available():
+        facts["peak_gb"] = torch.cuda.max_memory_allocated() / 1e9
+    fields = {"timing": timing, "facts": facts, "last_logits": logits}
+    if mode:
+        fields["compile"] = {"cold_s": round(first_s, 3)}
+    if expected is not None:
+        fields["correct"] = difference(logits, expected)
+    if work is not None:
+        kernel_ms = work["kernel_ms"] / N_NEW
+        share = min(1.0, kernel_ms / timing["median_ms"])
+        fields["busy"] = {
+            "kernel_ms": kernel_ms,
+            "n_kernels": work["n_kernels"] / N_NEW,
+            "share": share,
+        }
+    return fields
+
+
+def growing_pass(step, prompt, tokens, positions):
+    """Logits of the last token; the cache is a new, longer tensor at each step."""
+    keys, values = prompt
+    for token, position in zip(tokens, positions, strict=True):
+        logits, keys, values = step(token, position, keys, values)
+    return logits.clone()
+
+
+def static_pass(step, prompt, tokens, positions):
+    """Logits of the last token; the cache has room for all tokens from the start."""
+    keys, values = (
+        [F.pad(part, (0, 0, 0, N_NEW)) for part in parts] for parts in prompt
+    )
+    for token, position in zip(tokens, positions, strict=True):
+        torch.compiler.cudagraph_mark_step_begin()
+        logits = step(token, position, keys, values)
+    return logits.clone()

@@ -1,0 +1,135 @@
+"""
+12. A service: requests of random length
+========================================
+"""
+
+# %%
+
+import random
+import statistics
+
+import torch
+from torch._dynamo.utils import counters
+from torch._inductor.utils import fresh_cache
+
+from compile_in_practice.contest import attempt, difference, wake_compiler
+from compile_in_practice.gpt import GPT
+from compile_in_practice.timing import device, seconds
+
+N_REQUESTS = 100
+SHORTEST, LONGEST = 8, 512  # tokens of a request
+BUCKETS = (64, 128, 256, 512)  # lengths that requests are padded to
+N_LAYER = 4  # fewer than GPT-2, so that eight compiles fit into the recording
+CASES = [
+    {"policy": policy, "cudagraphs": cudagraphs}
+    for policy, cudagraphs in (
+        ("eager", False),
+        ("automatic", False),
+        ("mark_dynamic", False),
+        ("buckets", False),
+        ("buckets", True),
+        ("mark_dynamic", True),
+        ("automatic", True),
+        ("static", False),
+    )
+]
+TRY_CASES = [
+    {"policy": policy, "cudagraphs": False, "n_requests": 4, "n_layer": 1}
+    for policy in ("eager", "automatic", "mark_dynamic", "buckets", "static")
+]
+
+
+def experiment(*, policy, cudagraphs, n_requests=N_REQUESTS, n_layer=N_LAYER):
+    """Latencies of one trace under one policy: with the compiles, then without."""
+    suffix = "_cudagraphs" if cudagraphs else ""
+    return [
+        attempt(policy + suffix, lambda: serve(policy, cudagraphs, n_requests, n_layer))
+    ]
+
+
+def serve(policy, cudagraphs, n_requests, n_layer):
+    """Fields of a row: the first pass over the trace holds the compiles."""
+    torch.manual_seed(0)
+    model = GPT(n_layer=n_layer).to(device(), torch.bfloat16).eval()
+    trace = requests(n_requests)
+    function = answer(model, policy, cudagraphs)
+    wake_compiler()
+    counters.clear()
+    with torch.no_grad(), fresh_cache():
+        eager = [model(tokens)[:, -1].clone() for tokens in trace[:8]]
+        first_ms = [seconds(lambda t=tokens: function(t)) * 1e3 for tokens in trace]
+        n_graphs = counters["stats"]["unique_graphs"]
+        second_ms = [seconds(lambda t=tokens: function(t)) * 1e3 for tokens in trace]
+        third_ms = [seconds(lambda t=tokens: function(t)) * 1e3 for tokens in trace]
+        correct = difference([function(tokens).clone() for tokens in trace[:8]], eager)
+    tenths = statistics.quantiles(third_ms, n=10, method="inclusive")
+    wanted = sum(tokens.shape[1] for tokens in trace)
+    padded = (
+        sum(bucket(tokens.shape[1]) for tokens in trace)
+        if policy == "buckets"
+        else wanted
+    )
+    facts = {
+        "n_graphs": n_graphs,
+        "first_p50_ms": percentile(first_ms, 50),
+        "first_p99_ms": percentile(first_ms, 99),
+        "first_total_s": sum(first_ms) / 1e3,
+        "second_p50_ms": percentile(second_ms, 50),
+        "second_p99_ms": percentile(second_ms, 99),
+        "p50_ms": percentile(third_ms, 50),
+        "p99_ms": percentile(third_ms, 99),
+        "padding_share": 1 - wanted / padded,
+    }
+    if torch.cuda.is_available():
+        facts["reserved_gb"] = torch.cuda.memory_reserved() / 1e9
+    timing = {
+        "n_warmup": 2 * n_requests,
+        "n_calls": 1,
+        "samples_ms": third_ms,
+        "median_ms": statistics.median(third_ms),
+        "spread_ms": [tenths[0], tenths[-1]],
+    }
+    return {"timing": timing, "facts": facts, "correct": correct}
+
+
+def requests(n_requests):
+    """Prompts (1, T) of random tokens, T spread evenly over the powers of two, seeded."""
+    dice = random.Random(0)
+    lengths = [
+        round(SHORTEST * (LONGEST / SHORTEST) ** dice.random())
+        for _ in range(n_requests)
+    ]
+    return [torch.randint(50257, (1, length), device=device()) for length in lengths]
+
+
+def bucket(length):
+    """The length that a request is padded to."""
+    return next(size for size in BUCKETS if size >= length)
+
+
+def answer(model, policy, cudagraphs):
+    """The function that answers one request: last logits (1, V) of prompt (1, T)."""
+    mode = "reduce-overhead" if cudagraphs else None
+    dynamic = False if policy in {"static", "buckets"} else None
+    run = (
+        model if policy == "eager" else torch.compile(model, dynamic=dynamic, mode=mode)
+    )
+
+    def direct(tokens):
+        if policy == "mark_dynamic":
+            torch._dynamo.mark_dynamic(tokens, 1, min=2, max=1024)
+        return run(tokens)[:, -1]
+
+    def padded(tokens):
+        length = tokens.shape[1]
+        right = torch.nn.functional.pad(tokens, (0, bucket(length) - length))
+        return run(right)[
+            :, length - 1
+        ]  # causal: what follows changes nothing before it
+
+    return padded if policy == "buckets" else direct
+
+
+def percentile(values, percent):
+    """The smallest value that `percent` of the values do not exceed."""
+    return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]

@@ -1,0 +1,155 @@
+"""
+13. Surprises: other digits, more memory, the price of guards
+=============================================================
+"""
+
+# %%
+
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch._inductor.utils import fresh_cache
+
+from compile_in_practice.contest import attempt, difference, wake_compiler
+from compile_in_practice.timing import device, synchronize
+
+CASES = [
+    {"what": "digits", "size": 4096},
+    *({"what": "memory", "size": size} for size in (1024, 4096)),
+    *({"what": "guards", "size": n_modules} for n_modules in (1, 10, 100)),
+]
+TRY_CASES = [{"what": what, "size": 2} for what in ("digits", "memory", "guards")]
+
+
+def experiment(*, what, size):
+    """Rows of one surprise."""
+    with torch.no_grad():
+        return {"digits": digits, "memory": memory, "guards": guards}[what](size)
+
+
+def chain(x, w, b):
+    """Five operations: eager rounds to bf16 after each, a fused kernel at the end."""
+    return F.gelu(x * w + b) * x + w
+
+
+def digits(size):
+    """bf16 results against float64: eager, compiled, and compiled with eager's roundings."""
+    torch.manual_seed(0)
+    inputs = [
+        torch.randn(size, size, device=device(), dtype=torch.bfloat16) for _ in range(3)
+    ]
+    exact = chain(*[value.double() for value in inputs])
+    eager = chain(*inputs)
+    ways = {"default": {}, "emulated": {"emulate_precision_casts": True}}
+
+    def compare(way):
+        with fresh_cache():
+            out = torch.compile(chain, options=ways[way])(*inputs)
+        to_exact, to_eager = difference(out, exact), difference(out, eager)
+        return {
+            "correct": to_eager,
+            "facts": {"relative_to_float64": to_exact["relative"]},
+        }
+
+    rows = [
+        attempt(
+            "digits_eager",
+            lambda: {
+                "facts": {"relative_to_float64": difference(eager, exact)["relative"]}
+            },
+        )
+    ]
+    return rows + [
+        attempt(f"digits_{way}", lambda way=way: compare(way)) for way in ways
+    ]
+
+
+def memory(size):
+    """Peak and held memory of a small network, eager and with CUDA graphs."""
+    layers = [nn.Linear(size, size) for _ in range(8)]
+    model = nn.Sequential(*layers).to(device(), torch.bfloat16)
+    inputs = [
+        torch.randn(size * k // 8, size, device=device(), dtype=torch.bfloat16)
+        for k in range(1, 9)
+    ]
+    ways = {
+        "eager": None,
+        "default": {},
+        "reduce_overhead": {"mode": "reduce-overhead"},
+    }
+
+    def measure(options):
+        function = (
+            model if options is None else torch.compile(model, dynamic=True, **options)
+        )
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+        with fresh_cache():
+            for _ in range(3):
+                for x in inputs:
+                    function(x)
+            synchronize()
+        if not torch.cuda.is_available():
+            return {"facts": {"peak_gb": 0.0, "reserved_gb": 0.0}}
+        facts = {
+            "peak_gb": torch.cuda.max_memory_allocated() / 1e9,
+            "reserved_gb": torch.cuda.memory_reserved() / 1e9,
+        }
+        return {"facts": facts}
+
+    return [
+        attempt(f"memory{size}_{way}", lambda o=options: measure(o))
+        for way, options in ways.items()
+    ]
+
+
+class Adders(nn.Module):
+    """Small modules, each of which adds its own parameter: each is guarded."""
+
+    def __init__(self, n_modules):
+        super().__init__()
+        self.scales = nn.ParameterList(
+            nn.Parameter(torch.randn(8, device=device())) for _ in range(n_modules)
+        )
+
+    def forward(self, x):
+        for scale in self.scales:
+            x = x + scale
+        return x
+
+
+def guards(n_modules):
+    """CPU microseconds of a call: eager, compiled, and compiled without checking guards."""
+    model = Adders(n_modules)
+    x = torch.randn(8, device=device())
+    wake_compiler()
+
+    def measure(way):
+        function = model if way == "eager" else torch.compile(model)
+        for _ in range(5):
+            function(x)
+        if way == "unguarded":
+            with torch.compiler.set_stance(skip_guard_eval_unsafe=True):
+                return {"facts": call_us(function, x)}
+        return {"facts": call_us(function, x)}
+
+    return [
+        attempt(f"guards{n_modules}_{way}", lambda way=way: measure(way))
+        for way in ("eager", "compiled", "unguarded")
+    ]
+
+
+def call_us(function, x):
+    """Median CPU microseconds of a call that does not wait for the GPU; ten samples of 200."""
+    samples = []
+    for _ in range(10):
+        synchronize()
+        begin = time.perf_counter()
+        for _ in range(200):
+            function(x)
+        samples.append((time.perf_counter() - begin) / 200 * 1e6)
+    synchronize()
+    return {"samples_us": samples, "median_us": sorted(samples)[5]}

@@ -1,0 +1,124 @@
+"""
+8. A training step
+==================
+"""
+
+# %%
+
+import torch
+import torch.nn.functional as F
+from torch._inductor.utils import fresh_cache
+
+from compile_in_practice.contest import attempt, wake_compiler
+from compile_in_practice.gpt import GPT
+from compile_in_practice.timing import busy, device, sample, seconds
+
+B, T = 8, 1024  # sequences in a batch, tokens in a sequence
+N_CHECKED = 4  # steps whose losses are compared with eager's
+VARIANTS = (
+    "eager",
+    "default",
+    "reduce_overhead",
+    "whole_step",
+    "compiled_autograd",
+    "max_autotune_no_cudagraphs",
+)
+CASES = [{"variant": variant} for variant in VARIANTS]
+TRY_CASES = [
+    {"variant": variant, "batch": 1, "length": 8, "n_layer": 1}
+    for variant in VARIANTS[:5]
+]
+
+
+def experiment(*, variant, batch=B, length=T, n_layer=12):
+    """One way to compile the step: ms, memory, tokens a second, losses against eager."""
+    return [attempt(variant, lambda: train(variant, batch, length, n_layer))]
+
+
+def build(n_layer):
+    """A seeded model with its optimizer; the learning rate is a tensor."""
+    torch.manual_seed(0)
+    model = GPT(n_layer=n_layer).to(device())
+    optimizer = torch.optim.AdamW(model.parameters(), lr=torch.tensor(3e-4), fused=True)
+    return model, optimizer
+
+
+def loss_of(model, x, y):
+    """Mean cross entropy of logits (B, T, V), in bf16 autocast."""
+    with torch.autocast(device(), dtype=torch.bfloat16):
+        return F.cross_entropy(model(x).flatten(0, 1).float(), y.flatten())
+
+
+def stepper(variant, model, optimizer):
+    """The function that does one step and returns its loss."""
+    forward, update = loss_of, optimizer.step
+    if variant in {"default", "compiled_autograd"}:
+        forward = torch.compile(loss_of)
+    elif variant == "reduce_overhead":
+        forward = torch.compile(loss_of, mode="reduce-overhead")
+    elif variant == "max_autotune_no_cudagraphs":
+        forward = torch.compile(loss_of, mode="max-autotune-no-cudagraphs")
+
+    def step(x, y):
+        torch.compiler.cudagraph_mark_step_begin()
+        loss = forward(model, x, y)
+        loss.backward()
+        update()
+        optimizer.zero_grad(set_to_none=True)
+        return loss.detach()
+
+    return torch.compile(step) if variant == "whole_step" else step
+
+
+def train(variant, batch, length, n_layer):
+    """Fields of a row."""
+    pairs = [
+        tuple(torch.randint(50257, (2, batch, length), device=device()))
+        for _ in range(N_CHECKED)
+    ]
+    expected = losses(stepper("eager", *build(n_layer)), pairs)
+    wake_compiler()
+    with (
+        fresh_cache(),
+        torch._dynamo.config.patch(compiled_autograd=variant == "compiled_autograd"),
+    ):
+        step = stepper(variant, *build(n_layer))
+        found, first_s = [], []
+        for x, y in pairs:
+            first_s.append(seconds(lambda: found.append(float(step(x, y)))))
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+        timing = sample(lambda: step(*pairs[0]), n_samples=15, limit_s=3)
+        peak = (
+            torch.cuda.max_memory_allocated() / 1e9
+            if torch.cuda.is_available()
+            else 0.0
+        )
+        work = busy(lambda: step(*pairs[0]), n_calls=2)
+    gaps = [abs(a - e) / abs(e) for a, e in zip(found, expected, strict=True)]
+    facts = {
+        "tokens_per_s": batch * length / timing["median_ms"] * 1e3,
+        "peak_gb": peak,
+        "losses": found,
+        "eager_losses": expected,
+        "first_steps_s": first_s,
+    }
+    fields = {"timing": timing, "facts": facts}
+    fields["correct"] = {
+        "relative": max(gaps),
+        "largest": max(gaps),
+        "equal": found == expected,
+    }
+    if variant != "eager":
+        fields["compile"] = {"cold_s": round(sum(first_s[:2]), 3)}
+    if work is not None:
+        fields["busy"] = {
+            **work,
+            "share": min(1.0, work["kernel_ms"] / timing["median_ms"]),
+        }
+    return fields
+
+
+def losses(step, pairs):
+    """Loss of each step."""
+    return [float(step(x, y)) for x, y in pairs]

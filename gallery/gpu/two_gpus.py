@@ -1,0 +1,258 @@
+"""
+9. Two GPUs: DDP and FSDP2
+==========================
+"""
+
+# %%
+
+import os
+import socket
+import tempfile
+
+import torch
+import torch.nn.functional as F
+from torch import distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint
+
+from compile_in_practice.contest import attempt, wake_compiler
+from compile_in_practice.fresh import result, start
+from compile_in_practice.gpt import GPT
+from compile_in_practice.timing import device, seconds
+
+B, T, N_LAYER = 8, 1024, 6  # for each GPU; half of GPT-2's layers, to fit the recording
+DDP = [
+    {"name": "ddp_eager", "compiled": False, "bucket_mb": 25},
+    {"name": "ddp_optimized_25", "compiled": True, "optimize": True, "bucket_mb": 25},
+    {"name": "ddp_plain", "compiled": True, "optimize": False, "bucket_mb": 25},
+    {"name": "ddp_optimized_100", "compiled": True, "optimize": True, "bucket_mb": 100},
+    {
+        "name": "ddp_checkpoint_eager",
+        "compiled": False,
+        "bucket_mb": 25,
+        "checkpointing": True,
+    },
+    {
+        "name": "ddp_checkpoint_plain",
+        "compiled": True,
+        "optimize": False,
+        "bucket_mb": 25,
+        "checkpointing": True,
+    },
+]
+FSDP = [
+    {"name": "fsdp_eager", "shard": True, "compiled": False},
+    {"name": "fsdp_blocks", "shard": True, "compiled": True, "blocks": True},
+    {"name": "fsdp_whole", "shard": True, "compiled": True},
+    {
+        "name": "fsdp_checkpoint_eager",
+        "shard": True,
+        "compiled": False,
+        "checkpointing": True,
+    },
+    {
+        "name": "fsdp_checkpoint_blocks",
+        "shard": True,
+        "compiled": True,
+        "blocks": True,
+        "checkpointing": True,
+    },
+]
+CASES = [{"variants": DDP}, {"variants": FSDP}]
+TRY_CASES = [
+    {
+        "variants": [*DDP[:2], *FSDP[:2]],
+        "n_ranks": 2,
+        "batch": 1,
+        "length": 8,
+        "n_layer": 2,
+    }
+]
+
+
+def experiment(*, variants, n_ranks=0, batch=B, length=T, n_layer=N_LAYER):
+    """Rows from rank 0 of as many processes as there are GPUs, all variants in turn."""
+    n_ranks = n_ranks or torch.cuda.device_count()
+    with socket.socket() as free, tempfile.TemporaryDirectory() as folder:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+        free.close()
+        processes = []
+        for rank in range(n_ranks):
+            variables = {
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": port,
+                "RANK": str(rank),
+                "WORLD_SIZE": str(n_ranks),
+            }
+            variables["TORCHINDUCTOR_CACHE_DIR"] = f"{folder}/{rank}"
+            knobs = {
+                "variants": variants,
+                "batch": batch,
+                "length": length,
+                "n_layer": n_layer,
+            }
+            processes.append(start(rank_rows, knobs, variables))
+        return [result(process, 420) for process in processes][0]  # noqa: RUF015  each is waited for
+
+
+def rank_rows(variants, batch, length, n_layer):
+    """Rows of one rank. Runs in its own process."""
+    rank, backend = (
+        int(os.environ["RANK"]),
+        "nccl" if torch.cuda.is_available() else "gloo",
+    )
+    if torch.cuda.is_available():
+        torch.cuda.set_device(rank)
+    dist.init_process_group(backend)
+    wake_compiler()
+    rows, expected = [], None
+    for variant in variants:
+
+        def run(variant=variant, expected=expected):
+            return train(variant, batch, length, n_layer, expected)
+
+        name = variant["name"]
+        rows.append(attempt(name, run))
+        losses = rows[-1].get("facts", {}).get("losses")
+        expected = losses if expected is None else expected
+        if rows[-1]["status"] != "ok":
+            rows[-1] = {key: rows[-1][key] for key in ("name", "status", "reason")}
+    dist.barrier()
+    dist.destroy_process_group()
+    return rows
+
+
+def loss_of(model, x, y):
+    """Mean cross entropy in bf16 autocast."""
+    with torch.autocast(device(), dtype=torch.bfloat16):
+        return F.cross_entropy(model(x).flatten(0, 1).float(), y.flatten())
+
+
+class Checkpointed(torch.nn.Module):
+    """A block whose activations are computed again in the backward."""
+
+    def __init__(self, block):
+        super().__init__()
+        self.block = block
+
+    def forward(self, x):
+        return checkpoint(self.block, x, use_reentrant=False)
+
+
+def build(variant, n_layer):
+    """Wrapped model of one variant. Order: checkpointing, then compile, then sharding."""
+    torch.manual_seed(0)
+    model = GPT(n_layer=n_layer)
+    if variant.get("checkpointing"):
+        model.blocks = torch.nn.ModuleList(
+            Checkpointed(block) for block in model.blocks
+        )
+    model.to(device())
+    if variant.get("shard"):
+        from torch.distributed.fsdp import fully_shard  # noqa: PLC0415  only FSDP needs it
+
+        for block in model.blocks:
+            if variant.get("blocks"):
+                block.compile()
+            fully_shard(block)
+        fully_shard(model)
+        if variant["compiled"] and not variant.get("blocks"):
+            model.compile()
+        return model
+    ids = [torch.cuda.current_device()] if torch.cuda.is_available() else None
+    model = DistributedDataParallel(
+        model, device_ids=ids, bucket_cap_mb=variant["bucket_mb"]
+    )
+    return torch.compile(model) if variant["compiled"] else model
+
+
+def train(variant, batch, length, n_layer, expected):
+    """Fields of a row."""
+    generator = torch.Generator().manual_seed(1 + dist.get_rank())
+    x, y = torch.randint(50257, (2, batch, length), generator=generator).to(device())
+    with torch._dynamo.config.patch(optimize_ddp=variant.get("optimize", True)):
+        model = build(variant, n_layer)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
+
+        def step():
+            loss = loss_of(model, x, y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            return loss.detach()
+
+        losses = []
+        first_s = seconds(lambda: losses.append(float(step())))
+        losses += [float(step()) for _ in range(2)]
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+        timing = ranks_sample(step)
+        facts = {
+            "losses": losses,
+            "first_step_s": first_s,
+            "n_ranks": dist.get_world_size(),
+            **overlap(step),
+        }
+        if torch.cuda.is_available():
+            facts["peak_gb"] = torch.cuda.max_memory_allocated() / 1e9
+    fields = {"timing": timing, "facts": facts}
+    if variant["compiled"]:
+        fields["compile"] = {"cold_s": round(first_s, 3)}
+    if expected is not None:
+        gaps = [abs(a - e) / abs(e) for a, e in zip(losses, expected, strict=True)]
+        fields["correct"] = {
+            "relative": max(gaps),
+            "largest": max(gaps),
+            "equal": losses == expected,
+        }
+    return fields
+
+
+def ranks_sample(step):
+    """Timing with as many calls on each rank: a rank that stops early would hang the others."""
+    samples = []
+    for _ in range(12):
+        dist.barrier()
+        samples.append(seconds(step) * 1e3)
+    ordered = sorted(samples)
+    return {
+        "n_warmup": 3,
+        "n_calls": 1,
+        "samples_ms": samples,
+        "median_ms": (ordered[5] + ordered[6]) / 2,
+        "spread_ms": [ordered[1], ordered[10]],
+    }
+
+
+def overlap(step):
+    """Milliseconds of communication in a step, and the share of it that ran beside compute."""
+    if not torch.cuda.is_available():
+        step()
+        return {}
+    activities = [torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities, acc_events=True) as profile:
+        step()
+        torch.cuda.synchronize()
+    events = [
+        event
+        for event in profile.events()
+        if event.device_type.name == "CUDA"
+        and not getattr(event, "is_user_annotation", False)
+    ]
+    talk = [e.time_range for e in events if "nccl" in e.name.lower()]
+    work = sorted(
+        (e.time_range.start, e.time_range.end)
+        for e in events
+        if "nccl" not in e.name.lower()
+    )
+    beside = sum(
+        max(0.0, min(t.end, end) - max(t.start, begin))
+        for t in talk
+        for begin, end in work
+    )
+    total = sum(t.end - t.start for t in talk)
+    return {
+        "communication_ms": total / 1e3,
+        "overlap_share": min(1.0, beside / total) if total else 0.0,
+    }
