@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from compile_in_practice.worker import torch_alone
-from compile_in_practice.worker.child import run_job
+from compile_in_practice.worker.child import Job, run_job
 from compile_in_practice.worker.supervisor import (
     Forked,
+    Process,
     Supervisor,
     adopt_orphans,
     die_with_parent,
@@ -83,8 +84,13 @@ def main(argv: list[str]) -> int:
             Supervisor(spawn, order["width"], tell).run(order["jobs"])
         else:
             tell(warm_up(order["modules"]))
-            Supervisor(Forked, order["width"], tell).run(order["jobs"])
+            Supervisor(start, order["width"], tell).run(order["jobs"])
     return 0
+
+
+def start(job: Job) -> Process:
+    """Fork, or start an interpreter for a job that declares start-up variables."""
+    return spawn(job) if job["fresh"] else Forked(job)
 
 
 if __name__ == "__main__":
