@@ -8,8 +8,12 @@ import sys
 from pathlib import Path
 
 from compile_in_practice import ledger
-from compile_in_practice.failure import BuildError
+from compile_in_practice.bench import bench
+from compile_in_practice.failure import BuildError, in_order
+from compile_in_practice.page import page_paths, read_page
+from compile_in_practice.plain import check_python, run_plain
 from compile_in_practice.project import load_project
+from compile_in_practice.record_fences import record_fences
 from compile_in_practice.run import build
 
 FAILED, COULD_NOT_RUN, INTERRUPTED = 1, 2, 130
@@ -45,6 +49,12 @@ def _parser() -> argparse.ArgumentParser:
     docs.add_argument("--width", type=int, help="how many fences at once")
     accept = command("ledger", _ledger, "write this run's values as the release's ledger")
     accept.add_argument("--width", type=int, help="how many fences at once")
+    plain = command("plain", _plain, "run each fence as a plain file with torch alone")
+    plain.add_argument("--width", type=int, default=2, help="how many at once")
+    plain.add_argument("--python", required=True, help="a Python that has torch alone")
+    command("record", _record, "record the fences that need Inductor, on this release")
+    timed = command("bench", _bench, "time a run against the floor and stock MyST-NB")
+    timed.add_argument("--repeat", type=int, default=3, help="runs of each, for the median")
     return parser
 
 
@@ -91,3 +101,31 @@ def _ledger(arguments: argparse.Namespace) -> int:
 
 def _is_ledgers_own(remedy: str) -> bool:
     return "nox -s ledger" in remedy
+
+
+def _plain(arguments: argparse.Namespace) -> int:
+    report = build(arguments.root, arguments.torch)
+    if report.failures:
+        print("\n".join(report.lines()))
+        return FAILED
+    check_python(arguments.python, report.torch)
+    project = load_project(arguments.root)
+    pages = [read_page(project, path)[0] for path in page_paths(project)]
+    n_ran, failures = run_plain(
+        project, pages, report.results, arguments.python, width=arguments.width
+    )
+    print("\n".join(map(str, in_order(failures))))
+    print(f"torch {report.torch}: {n_ran} fences ran as plain files, {len(failures)} differ")
+    return FAILED if failures or not n_ran else 0
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    path, n_recorded, failures = record_fences(arguments.root, arguments.torch)
+    print("\n".join(map(str, in_order(failures))))
+    print(f"{n_recorded} fences recorded in {path}")
+    return FAILED if failures else 0
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    print("\n".join(bench(arguments.root, repeat=arguments.repeat)))
+    return 0

@@ -68,14 +68,14 @@ def fresh_mode() -> bool:
     return sys.platform != "linux" or os.environ.get(FRESH, "") not in {"", "0"}
 
 
-def process_environment() -> dict[str, str]:
+def process_environment(settings: dict[str, str] = SETTINGS) -> dict[str, str]:
     """Return the variables that fences start with: nobody's own TORCH settings."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("TORCH", "PYTORCH", "PYTHONWARN", "PYTHONSTARTUP"))
     }
-    return kept | SETTINGS
+    return kept | settings
 
 
 def read_environment(project: Project, asked: str | None = None) -> Environment:

@@ -55,10 +55,10 @@ class Lab:
         return self.path.stem
 
 
-def page_chains(page: Page) -> list[Chain]:
-    """Return the chains of a page in reading order."""
+def page_chains(page: Page, *, record: str | None = None) -> list[Chain]:
+    """Return the chains of a page in reading order, the recorded ones if asked."""
     result = []
-    for fences in chains(page):
+    for fences in chains(page, record=record):
         parts = [(f.name, f.digest, f.limit_s, f.setup) for f in fences]
         key = hashlib.sha256(json.dumps([page.name, parts]).encode()).hexdigest()[:20]
         result.append(Chain(page=page, fences=tuple(fences), key=key))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CODE_CELL = "{code-cell}"
 KERNEL = "python3"
+NOT_PAGES = {"_static", "_templates", "ledger"}
 RECORDERS = ("inductor",)
 SHOWN_AS_CODE = ("{code-block}", "{code}", "{literalinclude}")
 VARIES = ("python", "platform")
@@ -116,14 +117,26 @@ class Page:
         return tuple(part for part in self.parts if isinstance(part, Fence))
 
 
+def page_paths(project: Project) -> list[Path]:
+    """Return the files of all pages, in order."""
+    return [
+        path
+        for path in sorted(project.docs.rglob("*.md"))
+        if NOT_PAGES.isdisjoint(path.relative_to(project.docs).parts)
+    ]
+
+
 def page_name(page: str) -> str:
     """Return a page's name in expressions: `module/graph-breaks` -> `graph_breaks`."""
     return page.rsplit("/", 1)[-1].replace("-", "_")
 
 
-def chains(page: Page) -> list[list[Fence]]:
-    """Return the fences that run, grouped into chains that share a process."""
-    running = [f for f in page.fences if f.not_run is None and f.record is None]
+def chains(page: Page, *, record: str | None = None) -> list[list[Fence]]:
+    """Return the fences that run, grouped into chains that share a process.
+
+    With `record` they are the ones that are recorded with it instead.
+    """
+    running = [f for f in page.fences if f.not_run is None and f.record == record]
     follower = {f.continues: f for f in running if f.continues}
     result = []
     for fence in running:

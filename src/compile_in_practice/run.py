@@ -15,7 +15,7 @@ from compile_in_practice.environment import read_environment
 from compile_in_practice.failure import Failure, in_order
 from compile_in_practice.jobs import Chain, Lab, chain_job, lab_job, labs, page_chains
 from compile_in_practice.notebook import Shown, make_notebook
-from compile_in_practice.page import page_name, read_page
+from compile_in_practice.page import page_name, page_paths, read_page
 from compile_in_practice.progress import Progress
 from compile_in_practice.project import load_project
 from compile_in_practice.recorded import record_values, recorded_fence
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from compile_in_practice.page import Page
     from compile_in_practice.project import Project
     from compile_in_practice.runner import Ended
-
-NOT_PAGES = {"_static", "_templates", "ledger"}
 
 
 @dataclass(kw_only=True)
@@ -125,12 +123,7 @@ class _Run:
 
     def read(self) -> None:
         """Read all pages and labs; what is wrong as written is a failure."""
-        paths = [
-            path
-            for path in sorted(self.project.docs.rglob("*.md"))
-            if NOT_PAGES.isdisjoint(path.relative_to(self.project.docs).parts)
-        ]
-        for path in paths:
+        for path in page_paths(self.project):
             page, failures = read_page(self.project, path)
             self.pages.append(page)
             self.report.failures += failures

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compile_in_practice.environment import process_environment
+from compile_in_practice.environment import SETTINGS, process_environment
 from compile_in_practice.failure import BuildError
 from compile_in_practice.normalize import normalize
 from compile_in_practice.store import read_json, write_json, writing
@@ -64,8 +64,9 @@ def run_jobs(
     width: int,
     started: Callable[[str], None],
     ended: Callable[[str, Ended], None],
+    settings: dict[str, str] = SETTINGS,
 ) -> None:
-    """Run `jobs`, calling back as each starts and ends.
+    """Run `jobs` under `settings`, calling back as each starts and ends.
 
     Raises:
         BuildError: torch cannot be imported, is not the release that its metadata
@@ -88,7 +89,7 @@ def run_jobs(
         "modules": _warm_modules(environment, results) if forking else [],
     }
     pids: dict[str, int] = {}
-    with _worker(results, order) as events:
+    with _worker(results, order, settings) as events:
         try:
             for event in events:
                 if "torch" in event:
@@ -116,21 +117,23 @@ def _warm_modules(environment: Environment, results: Path) -> list[str]:
     known = read_json(results / "warm.json")
     if known is None:
         order = {"mode": "scout", "allowed": environment.allowed}
-        with _worker(results, order) as events:
+        with _worker(results, order, SETTINGS) as events:
             known = [name for event in events for name in event["modules"]]
         write_json(results / "warm.json", known)
     return list(known)
 
 
 @contextmanager
-def _worker(results: Path, order: dict[str, Any]) -> Iterator[Iterator[dict[str, Any]]]:
+def _worker(
+    results: Path, order: dict[str, Any], settings: dict[str, str]
+) -> Iterator[Iterator[dict[str, Any]]]:
     """Start a worker on `order` and give its events; it is gone afterwards."""
     path = results / "scratch" / f"order-{order['mode']}.json"
     write_json(path, order)
     with writing(path), path.with_suffix(".err").open("w+b") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "compile_in_practice.worker", str(path)],
-            env=process_environment(),
+            env=process_environment(settings),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

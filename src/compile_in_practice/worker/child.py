@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice.worker import fence
-from compile_in_practice.worker.torch_alone import INDUCTOR, TorchAlone
+from compile_in_practice.worker.torch_alone import TorchAlone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Job = dict[str, Any]
-Tell = "Callable[[dict[str, Any]], None]"
 OWN = "compile_in_practice"
 
 
@@ -82,7 +81,8 @@ def _limit_memory(memory_mb: int) -> None:
 
 def _run_chain(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
     """Execute the cells in order; stop at the first that fails."""
-    TorchAlone.hidden = frozenset({OWN} if job["inductor"] else {OWN, INDUCTOR})
+    TorchAlone.hidden = frozenset({OWN})
+    TorchAlone.refuses_inductor = not job["inductor"]
     for name in [m for m in sys.modules if m.partition(".")[0] == OWN]:
         del sys.modules[name]
     Path(fence.FILE).write_text(job["script"], encoding="utf-8")

@@ -214,6 +214,15 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
         yield from _blocks(inner)
 
 
+def is_literal(node: ast.expr) -> bool:
+    """Return whether the source of `node` already shows its value."""
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
+
+
 def _keep(
     test: ast.expr, operands: list[tuple[str, str]], numbers: Iterator[int]
 ) -> ast.expr:
@@ -237,7 +246,7 @@ def _keep(
 
     def store(node: ast.expr) -> ast.expr:
         unsafe = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
-        if isinstance(node, ast.Constant) or any(isinstance(n, unsafe) for n in ast.walk(node)):
+        if is_literal(node) or any(isinstance(n, unsafe) for n in ast.walk(node)):
             return node
         name = f"@operand{next(numbers)}"
         operands.append((name, ast.unparse(node)))

@@ -7,7 +7,7 @@ may hold none of them, and torch itself behaves differently where numpy is found
 from __future__ import annotations
 
 import sys
-from importlib.machinery import PathFinder
+from importlib.machinery import PathFinder, SourceFileLoader
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ class TorchAlone(PathFinder):
     Attributes:
         allowed: top-level modules that an installed package may provide.
         hidden: top-level modules that are never found, wherever they are.
-        inductor: where in the fence Inductor's compiler was asked for, else None.
+        refuses_inductor: whether Inductor's compiler may be imported but not called.
+        inductor: the line of the fence that called it all the same, else None.
         warmed: modules that are loaded here because this process is warm; a plain
             file finds them only after importing them.
 
@@ -33,6 +34,7 @@ class TorchAlone(PathFinder):
 
     allowed: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
+    refuses_inductor: bool = False
     installed: tuple[str, ...] = ()
     inductor: int | None = None
     warmed: frozenset[str] = frozenset()
@@ -44,23 +46,42 @@ class TorchAlone(PathFinder):
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        """Return the spec, or None for a module that torch does not bring.
-
-        Raises:
-            ImportError: Inductor's compiler was asked for while it is hidden.
-
-        """
-        if fullname == INDUCTOR and INDUCTOR in cls.hidden:
-            cls.inductor = user_line()
-            message = "a CPU fence must not reach Inductor"
-            raise ImportError(message, name=fullname)
+        """Return the spec, or None for a module that torch does not bring."""
         if fullname in cls.hidden:
             return None
         spec = super().find_spec(fullname, path, target)
+        if spec is not None and fullname == INDUCTOR and cls.refuses_inductor:
+            spec.loader = RefusingLoader(fullname, str(spec.origin))
         if spec is None or path is not None or fullname in cls.allowed:
             return spec
         where = spec.origin or next(iter(spec.submodule_search_locations or []), "")
         return None if where.startswith(cls.installed) else spec
+
+
+class RefusingLoader(SourceFileLoader):
+    """Loads Inductor's compiler so that a call of it raises.
+
+    An import alone is no compile: optimizers and autograd caches import it too.
+    """
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute the module and put the refusal in the compiler's place."""
+        super().exec_module(module)
+        module.__dict__["compile_fx"] = refuse
+        module.__dict__["compile_fx_inner"] = refuse
+
+
+def refuse(*_args: object, **_options: object) -> None:
+    """Stand in for Inductor's compiler.
+
+    Raises:
+        RuntimeError: always; the line of the fence is noted, however it is caught.
+
+    """
+    if TorchAlone.inductor is None:
+        TorchAlone.inductor = user_line()
+    message = "a CPU fence must not reach Inductor"
+    raise RuntimeError(message)
 
 
 def user_line() -> int:
