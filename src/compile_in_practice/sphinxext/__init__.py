@@ -1,0 +1,40 @@
+"""The Sphinx extension: it renders what `compile_in_practice.run` has run.
+
+No fence is executed here, and torch is never imported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compile_in_practice.sphinxext import (
+    cells,
+    drawings,
+    galleries,
+    locations,
+    staging,
+    takeaway,
+)
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register the parts; the first one starts the run if there is none yet."""
+    app.connect("config-inited", staging.stage, priority=1)
+    app.connect("config-inited", locations.point_to_docs, priority=2)
+    app.connect("config-inited", galleries.redraw_changed, priority=3)
+    app.connect("builder-inited", staging.keep_notebooks_out_of_the_tree)
+    app.add_transform(cells.MarkCells)
+    app.add_post_transform(cells.CopyWithChain)
+    app.add_post_transform(drawings.InlineDrawings)
+    app.connect("html-page-context", takeaway.link_downloads)
+    app.connect("build-finished", takeaway.copy_downloads)
+    app.connect("build-finished", locations.forget_after_warnings)
+    return {
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }
