@@ -27,10 +27,10 @@ SETTINGS = {
     "VIRTUAL_ENV": None,  # uv must not take the Python of an active environment
 }
 DOWNLOAD = """
-First build with torch {release} on Python {python}: uv installs it into {folder}.
-What its cache does not hold is downloaded: on Linux a CUDA build of several GB.
-For the small CPU build stop here (Ctrl-C) and set UV_TORCH_BACKEND=cpu: it comes
-from PyTorch's own index, and every page builds on it too.
+torch {release} for Python {python} goes into {folder}, about 6 GB on disk.
+uv is about to download what its cache does not hold, for Linux a CUDA build of 3 GB
+and more. For the small CPU build stop here (Ctrl-C) and set UV_TORCH_BACKEND=cpu:
+it comes from PyTorch's own index, and every page builds on it too.
 """
 
 
@@ -38,7 +38,8 @@ from PyTorch's own index, and every page builds on it too.
 def docs(session: nox.Session) -> None:
     """Run every page on a torch release (default: current) and build the site."""
     release, extra = split(session)
-    module(session, environment(session, release), "docs", *extra)
+    python = environment(session, release)
+    module(session, python, "docs", "--torch", release, *extra)
 
 
 @nox.session(venv_backend="none")
@@ -81,14 +82,15 @@ def plain(session: nox.Session) -> None:
     release, extra = split(session)
     alone = install(session, f"plain-{release}", [LOCKS / f"torch-{release}.txt"])
     python = environment(session, release)
-    module(session, python, "plain", "--python", alone, *extra)
+    module(session, python, "plain", "--torch", release, "--python", alone, *extra)
 
 
 @nox.session(venv_backend="none")
 def bench(session: nox.Session) -> None:
     """Time a build against the floor and against stock MyST-NB."""
     release, extra = split(session)
-    module(session, environment(session, release), "bench", *extra)
+    python = environment(session, release)
+    module(session, python, "bench", "--torch", release, *extra)
 
 
 @nox.session(venv_backend="none")
@@ -97,14 +99,16 @@ def ledger(session: nox.Session) -> None:
     if not session.posargs:
         session.error("name the release: nox -s ledger -- " + MATRIX["current"])
     release, extra = split(session)
-    module(session, environment(session, release), "ledger", *extra)
+    python = environment(session, release)
+    module(session, python, "ledger", "--torch", release, *extra)
 
 
 @nox.session(venv_backend="none")
 def record(session: nox.Session) -> None:
     """Record what needs Inductor on CPU, on the reference and the current release."""
     for release in (MATRIX["reference"], MATRIX["current"]):
-        module(session, environment(session, release), "record", *session.posargs)
+        python = environment(session, release)
+        module(session, python, "record", "--torch", release, *session.posargs)
 
 
 @nox.session(venv_backend="none")

@@ -64,9 +64,7 @@ class Inventory:
         if self.faults() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def pytest_terminal_summary(
-        self, terminalreporter: pytest.TerminalReporter
-    ) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for line in self.faults():
             terminalreporter.write_line(f"ERROR {line}", red=True)
 

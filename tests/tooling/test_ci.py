@@ -56,9 +56,7 @@ def test_ci_runs_every_stage_on_both_releases(tmp_path: Path) -> None:
     stages = ["lint", "types"]
     for release in ("2.15.0", "2.8.0"):
         stages += [f"{name} {release}" for name in ("tests", "docs", "plain")]
-    assert verdicts(done.stdout) == [
-        (stage, "passed") for stage in [*stages, "clean tree"]
-    ]
+    assert verdicts(done.stdout) == [(stage, "passed") for stage in [*stages, "clean tree"]]
     assert done.returncode == 0
     assert done.stdout.count("ran -s ") == 8
     assert "ran -s docs -- 2.8.0" in done.stdout

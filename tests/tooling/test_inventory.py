@@ -22,9 +22,7 @@ def project(tmp_path: Path) -> Path:
 def run(project: Path, *args: str) -> tuple[int, str]:
     """Exit status and output of pytest there."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args]
-    done = subprocess.run(
-        command, cwd=project, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
 

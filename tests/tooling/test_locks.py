@@ -6,9 +6,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ROOT / ".ci/requirements"
-MATRIX = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"][
-    "compile_in_practice"
-]
+MATRIX = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["compile_in_practice"]
 RELEASES = MATRIX["releases"]
 NAMES = ["site", "lint", "nox", *(f"torch-{release}" for release in RELEASES)]
 

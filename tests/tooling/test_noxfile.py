@@ -68,12 +68,8 @@ def test_release_leads_the_arguments(noxfile: ModuleType, tmp_path: Path) -> Non
     assert noxfile.split(Session(tmp_path, "-x")) == (current, ["-x"])
 
 
-def test_unknown_release_names_the_known_ones(
-    noxfile: ModuleType, tmp_path: Path
-) -> None:
-    with pytest.raises(
-        EndedError, match=r"torch 2\.7\.0 is not .*2\.8\.0.*nox -s lock"
-    ):
+def test_unknown_release_names_the_known_ones(noxfile: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(EndedError, match=r"torch 2\.7\.0 is not .*2\.8\.0.*nox -s lock"):
         noxfile.split(Session(tmp_path, "2.7.0"))
 
 
@@ -106,12 +102,10 @@ def test_environment_left_half_installed_is_installed_again(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
-def test_first_build_says_what_it_downloads(
-    noxfile: ModuleType, tmp_path: Path
-) -> None:
+def test_first_build_says_what_it_downloads(noxfile: ModuleType, tmp_path: Path) -> None:
     session = Session(tmp_path / ".nox")
     noxfile.environment(session, "2.8.0")
-    assert "several GB" in session.logged
+    assert "about to download" in session.logged
     assert "UV_TORCH_BACKEND=cpu" in session.logged
     session.logged = ""
     noxfile.environment(session, "2.8.0")
