@@ -82,7 +82,7 @@ class _Place:
 
     def __init__(self, project: Project, chain: Chain) -> None:
         self.file = project.shown(chain.page.path)
-        self.text = chain.page.path.read_text(encoding="utf-8").splitlines()
+        self.text = chain.page.lines
         _, first_lines = script(list(chain.fences))
         self.starts = list(zip(first_lines, chain.fences, strict=True))
 

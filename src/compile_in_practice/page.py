@@ -103,6 +103,7 @@ class Page:
         path: the file.
         metadata: the front matter.
         parts: prose and fences.
+        lines: the text as it was read, a line each.
 
     """
 
@@ -110,6 +111,7 @@ class Page:
     path: Path
     metadata: dict[str, Any]
     parts: tuple[Prose | Fence, ...]
+    lines: tuple[str, ...]
 
     @property
     def fences(self) -> tuple[Fence, ...]:
@@ -170,9 +172,10 @@ def read_page(project: Project, path: Path) -> tuple[Page, list[Failure]]:
     except UnicodeDecodeError as error:
         reader.fail(1, f"not UTF-8: {error}", "save the page as UTF-8")
         text = ""
-    return Page(name=name, path=path, metadata=reader.metadata, parts=reader.parts(text)), (
-        reader.failures
-    )
+    parts = reader.parts(text)
+    lines = tuple(text.splitlines())
+    page = Page(name=name, path=path, metadata=reader.metadata, parts=parts, lines=lines)
+    return page, reader.failures
 
 
 class _Reader:

@@ -18,6 +18,7 @@ from compile_in_practice.notebook import Shown, make_notebook
 from compile_in_practice.page import page_name, page_paths, read_page
 from compile_in_practice.progress import Progress
 from compile_in_practice.project import load_project
+from compile_in_practice.prose import typed_numbers
 from compile_in_practice.recorded import record_values, recorded_fence
 from compile_in_practice.runner import run_jobs
 from compile_in_practice.store import read_json, results_folder, write_json, write_text
@@ -127,6 +128,7 @@ class _Run:
             page, failures = read_page(self.project, path)
             self.pages.append(page)
             self.report.failures += failures
+            self.report.failures += typed_numbers(page, self.project.shown(path))
             self.chains += page_chains(page)
         stems: dict[str, Page] = {}
         for page in self.pages:

@@ -71,7 +71,7 @@ def main(argv: list[str]) -> int:
         return 0
     die_with_parent(signal.SIGTERM)
     adopt_orphans()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1) as out:
 
@@ -86,6 +86,12 @@ def main(argv: list[str]) -> int:
             tell(warm_up(order["modules"]))
             Supervisor(start, order["width"], tell).run(order["jobs"])
     return 0
+
+
+def stop(signum: int, _frame: object) -> None:
+    """End this process; a second signal does not end the cleaning up."""
+    signal.signal(signum, signal.SIG_IGN)
+    sys.exit(128 + signum)
 
 
 def start(job: Job) -> Process:

@@ -25,10 +25,10 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 
-def die_with_parent(signum: int = signal.SIGKILL) -> None:
-    """Have the kernel send `signum` to this process when its parent dies (Linux)."""
+def die_with_parent(signum: int | None = None) -> None:
+    """Have the kernel send SIGKILL, or `signum`, here when the parent dies (Linux)."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signum), 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signum or signal.SIGKILL), 0, 0, 0)
 
 
 def adopt_orphans() -> None:
@@ -66,6 +66,7 @@ class Forked:
             message = f"cannot fork: this process has {threads} threads"
             raise RuntimeError(message)
         self.status: int | None = None
+        parent = os.getpid()
         self.pid = os.fork()
         if self.pid:
             return
@@ -73,6 +74,8 @@ class Forked:
         try:
             os.setsid()
             die_with_parent()
+            if os.getppid() != parent:  # it died first
+                os._exit(status)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
             run_job(job)
@@ -111,7 +114,8 @@ def kill(process: Process) -> None:
         else:
             os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
-        return
+        if process.poll() is None:  # it has no group of its own yet
+            os.kill(process.pid, signal.SIGKILL)
 
 
 class Supervisor:
@@ -141,9 +145,14 @@ class Supervisor:
                         self._finish(process, job, since, ending)
                 time.sleep(POLL_S)
         finally:
-            for process, _, _ in self.running.values():
+            left = [process for process, _, _ in self.running.values()]
+            self.running.clear()
+            for process in left:
                 kill(process)
-            self._kill_orphans()
+            while any(process.poll() is None for process in left):
+                time.sleep(POLL_S)
+            while self._kill_orphans():  # each hands its own children over as it dies
+                pass
 
     def _begin(self, job: Job) -> None:
         process = self.start(job)
@@ -191,18 +200,23 @@ class Supervisor:
         kill(process)
         return True
 
-    def _kill_orphans(self) -> None:
-        """Kill this process's children that are no job; note where they worked."""
+    def _kill_orphans(self) -> bool:
+        """Kill this process's children that are no job; return whether there were any.
+
+        It notes where they worked.
+        """
         children = Path(f"/proc/self/task/{os.getpid()}/children")
         if not children.exists():
-            return
+            return False
         jobs = {process.pid for process, _, _ in self.running.values()}
-        for pid in {int(text) for text in children.read_text().split()} - jobs:
+        orphans = {int(text) for text in children.read_text().split()} - jobs
+        for pid in orphans:
             with suppress(OSError):  # it ended meanwhile and has no folder any more
                 self.strays.add(os.readlink(f"/proc/{pid}/cwd"))
             with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
+        return bool(orphans)
 
 
 def _size(path: Path) -> int:

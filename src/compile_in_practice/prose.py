@@ -1,0 +1,76 @@
+"""Find numbers in sentences that somebody typed: each must come from a run.
+
+Digits are looked for outside code, links, versions, names and quotations; number
+words before the nouns that this site counts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compile_in_practice.failure import Failure
+from compile_in_practice.page import Prose
+from compile_in_practice.values import prose_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compile_in_practice.page import Page
+
+REMEDY = "name a value: {value}`fence.name`, or write an identifier as `code`"
+ELSEWHERE = re.compile(
+    r"""
+    (?P<ticks>`+).+?(?P=ticks)              # code, and the text of roles
+    | \]\([^)]*\) | <https?://[^>]*>        # where links lead
+    | \bhttps?://\S+
+    | “[^”]*” | "[^"]*"                     # quotations
+    | \$[^$]+\$                             # formulas
+    | ^\s*(?:\d+\.|\(\w+\)=|:[\w-]+:.*|%.*|<!--.*-->|:{3,}.*|`{3,}.*)   # markup
+    | \b\d+\.\d+(?:\.\d+)?\b                # versions
+    | \b(?:Python|torch|PyTorch|CUDA|Triton|GCC|g\+\+|clang)\s\d[\d.]*
+    | \#\d+ | \bGB\d+\b                     # issues and graph-break ids
+    | \b\d{4}-\d\d-\d\d\b                   # dates
+    | [^\W\d]\w*\d\w* | \d+[^\W\d]\w*       # names such as float32, H200, 2L
+    """,
+    re.VERBOSE,
+)
+DIGITS = re.compile(r"(?<![\w.])\d[\d,.]*%?")
+NUMBER_WORDS = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twice"
+COUNTED = (
+    r"frames?|graphs?|(?:graph )?breaks?|recompiles?|compiles?|kernels?|pieces?|guards?"
+    r"|cache entries|recordings?"
+)
+COUNT = re.compile(
+    rf"\b(?:{NUMBER_WORDS})\s+(?:\w+\s+)?(?:{COUNTED})\b|\btwice as (?:many|much|fast)\b",
+    re.IGNORECASE,
+)
+
+
+def typed_numbers(page: Page, file: str) -> list[Failure]:
+    """Return a failure for each number in the page's prose that no value gave."""
+    return [
+        Failure(where=f"{file}:{line}", what=f"a typed number: {found!r}", remedy=REMEDY)
+        for part in page.parts
+        if isinstance(part, Prose)
+        for number, text, is_prose in prose_lines(part.text)
+        if is_prose
+        for line in [part.line + number]
+        for found in numbers(text)
+    ]
+
+
+def numbers(line: str) -> Iterator[str]:
+    """Yield the numbers of one line of prose that belong to no code, name or version.
+
+    >>> list(numbers("The fence compiles 3 frames on torch 2.8.0, `x[:4]` included."))
+    ['3']
+    >>> list(numbers("It splits into two graphs; {value}`branchy.n_graphs` of them."))
+    ['two graphs']
+    >>> list(numbers("A float32 on an H200, see #1234 and GB0170."))
+    []
+    """
+    # A role leaves a letter behind, so that no two words around it come together.
+    plain = ELSEWHERE.sub(" x ", re.sub(r"\{(?:value|verdict)\}`[^`]*`", " x ", line))
+    yield from (match[0] for match in DIGITS.finditer(plain))
+    yield from (match[0] for match in COUNT.finditer(plain))
