@@ -62,6 +62,9 @@ def lint(session: nox.Session) -> None:
     python = install(session, "lint", [LOCKS / "lint.txt"])
     session.run(python, "-m", "ruff", "check", external=True)
     session.run(python, "-m", "ruff", "format", "--check", external=True)
+    source = {"PYTHONPATH": "src"}
+    coverage = "compile_in_practice.coverage"
+    session.run(python, "-m", coverage, env=source, external=True)
 
 
 @nox.session(venv_backend="none")
