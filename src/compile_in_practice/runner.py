@@ -101,9 +101,18 @@ def run_jobs(
                     del pids[event["done"]]
                     ended(event["done"], _ended(by_id[event["done"]], event))
         finally:
-            for pid in pids.values():  # the worker was killed: its jobs are ours to end
+            for job, pid in pids.items():  # the worker was killed: its jobs are ours to end
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(pid, signal.SIGKILL)
+                _kill_below(Path(by_id[job]["scratch"]))
+
+
+def _kill_below(folder: Path) -> None:
+    """Kill the processes that work in `folder`, in whatever group they are (Linux)."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if Path(os.readlink(process / "cwd")).is_relative_to(folder):
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def _check_release(environment: Environment, reported: str) -> None:

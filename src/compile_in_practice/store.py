@@ -25,10 +25,14 @@ def results_folder(folder: Path) -> Iterator[Path]:
         BuildError: it cannot be written, for instance because the disk is full.
 
     """
+    lock = FileLock(folder / ".lock")
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with writing(folder), FileLock(folder / ".lock"):
+        lock.acquire()
+    try:
         yield folder
+    finally:
+        lock.release()
 
 
 @contextmanager
@@ -84,5 +88,5 @@ def read_json(path: Path) -> Any:
     """Return what `path` holds, None where there is no such file or it is broken."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
+    except (FileNotFoundError, ValueError):  # ValueError: cut, also within a character
         return None

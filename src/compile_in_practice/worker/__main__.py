@@ -16,6 +16,7 @@ import json
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def main(argv: list[str]) -> int:
             Supervisor(spawn, order["width"], tell).run(order["jobs"])
         else:
             tell(warm_up(order["modules"]))
-            Supervisor(start, order["width"], tell).run(order["jobs"])
+            Supervisor(partial(start, events=out.fileno()), order["width"], tell).run(order["jobs"])
     return 0
 
 
@@ -94,9 +95,9 @@ def stop(signum: int, _frame: object) -> None:
     sys.exit(128 + signum)
 
 
-def start(job: Job) -> Process:
+def start(job: Job, events: int) -> Process:
     """Fork, or start an interpreter for a job that declares start-up variables."""
-    return spawn(job) if job["fresh"] else Forked(job)
+    return spawn(job) if job["fresh"] else Forked(job, events)
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ class Process(Protocol):
 class Forked:
     """A job in a child forked from this process."""
 
-    def __init__(self, job: Job) -> None:
-        """Fork; the child runs `job` and ends.
+    def __init__(self, job: Job, events: int) -> None:
+        """Fork; the child closes the descriptor `events`, runs `job` and ends.
 
         Raises:
             RuntimeError: this process has threads, which no child would survive.
@@ -73,6 +73,7 @@ class Forked:
         status = CRASHED
         try:
             os.setsid()
+            os.close(events)  # who waits for the worker must not wait for this
             die_with_parent()
             if os.getppid() != parent:  # it died first
                 os._exit(status)
