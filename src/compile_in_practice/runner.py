@@ -101,10 +101,10 @@ def run_jobs(
                     del pids[event["done"]]
                     ended(event["done"], _ended(by_id[event["done"]], event))
         finally:
-            for job, pid in pids.items():  # the worker was killed: its jobs are ours to end
+            for key, pid in pids.items():  # the worker was killed: its jobs are ours to end
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(pid, signal.SIGKILL)
-                _kill_below(Path(by_id[job]["scratch"]))
+                _kill_below(Path(by_id[key]["scratch"]))
 
 
 def _kill_below(folder: Path) -> None:
