@@ -22,7 +22,7 @@ from compile_in_practice.prose import typed_numbers
 from compile_in_practice.recorded import record_values, recorded_fence
 from compile_in_practice.runner import run_jobs
 from compile_in_practice.store import read_json, results_folder, write_json, write_text
-from compile_in_practice.values import Scope, namespace, substitute
+from compile_in_practice.values import Group, Scope, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -285,14 +285,14 @@ class _Run:
             shown, failures = self._shown(page)
             self.report.failures += failures
             local = {name: one.values for name, one in shown.items() if one.kind in {"run", "recorded"}}
-            scope = Scope(names=namespace({**everywhere, **local}))
+            scope = Scope(names=Group.of({**everywhere, **local}))
             file = self.project.shown(page.path)
             text, failures = make_notebook(
                 page, shown, scope, file=file, evidence=self._evidence(page)
             )
             self.report.failures += self._unless_failed(page, failures)
             write_text(self.results / "pages" / f"{page.name}.ipynb", text)
-        scope = Scope(names=namespace(everywhere))
+        scope = Scope(names=Group.of(everywhere))
         for path in sorted((self.project.root / "gallery").glob("[lg]*/*.py")):
             self._write_script(path, scope)
         for name, data in self.lab_data.items():

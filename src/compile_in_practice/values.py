@@ -12,7 +12,6 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice.failure import Failure
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
 
 ROLE = re.compile(r"(?P<code>(?P<ticks>`{2,}).*?(?P=ticks))|\{(?P<role>value|verdict)\}`(?P<text>[^`]+)`")
 RST_ROLE = re.compile(r"(?P<code>``.*?``)|:(?P<role>value|verdict):`(?P<text>[^`]+)`")
+BUILTINS = {
+    function.__name__: function
+    for function in (abs, all, any, len, list, max, min, round, set, sorted, sum)
+}
 WORDS = (
     "zero", "one", "two", "three", "four", "five", "six",
     "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -32,15 +35,32 @@ class ValueNameError(Exception):
     """A name or predicate that cannot be shown: says which, and what is near it."""
 
 
-def namespace(tree: dict[str, Any]) -> dict[str, Any]:
-    """Return a scope in which dots reach into `tree`: `a.b` for `tree["a"]["b"]`."""
-    return {name: _dotted(value) for name, value in tree.items()}
+class Group(dict[str, Any]):
+    """Values by name, which dots reach as well as brackets do.
 
+    >>> values = Group.of({"branchy": {"n_graphs": 2, "sizes": {}}})
+    >>> values.branchy.n_graphs, values["branchy"].sizes == {}
+    (2, True)
+    """
 
-def _dotted(value: Any) -> Any:
-    if isinstance(value, dict) and all(str(key).isidentifier() for key in value):
-        return SimpleNamespace(**{key: _dotted(item) for key, item in value.items()})
-    return value
+    @classmethod
+    def of(cls, value: Any) -> Any:
+        """Return `value` with each mapping in it as a group."""
+        if isinstance(value, dict):
+            return cls({key: cls.of(item) for key, item in value.items()})
+        return value
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the value of that name.
+
+        Raises:
+            AttributeError: there is none.
+
+        """
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
 
 
 @dataclass(kw_only=True)
@@ -48,7 +68,7 @@ class Scope:
     """What the names on one page mean.
 
     Attributes:
-        names: the values, as `namespace` returns them.
+        names: the values, as a group.
         used: the expressions that the page has asked for, in order.
 
     """
@@ -65,7 +85,7 @@ class Scope:
         """
         self.used.append(expression)
         try:
-            return eval(expression, {"__builtins__": {"len": len, "sum": sum, "min": min, "max": max, "all": all, "any": any, "round": round, "abs": abs}}, self.names)  # noqa: S307, E501  (the page's own expression)
+            return eval(expression, {"__builtins__": BUILTINS}, self.names)  # noqa: S307  (the page's own expression)
         except Exception as error:
             near = difflib.get_close_matches(expression, [*self._all_names()], 2, 0.6)
             hint = f"; is it {' or '.join(near)}?" if near else ""
@@ -81,8 +101,8 @@ class Scope:
         """
         expression, _, form = text.partition(":")
         value = self.look_up(expression.strip())
-        if isinstance(value, SimpleNamespace):
-            message = f"{expression!r} is a group of values: {', '.join(vars(value))}"
+        if isinstance(value, Group):
+            message = f"{expression!r} is a group of values: {', '.join(value)}"
             raise ValueNameError(message)
         form = form.strip()
         try:
@@ -130,8 +150,8 @@ class Scope:
         stack = list(self.names.items())
         while stack:
             name, value = stack.pop()
-            if isinstance(value, SimpleNamespace):
-                stack += [(f"{name}.{key}", item) for key, item in vars(value).items()]
+            if isinstance(value, Group):
+                stack += [(f"{name}.{key}", item) for key, item in value.items()]
             else:
                 yield name
 
