@@ -12,9 +12,7 @@ from compile_in_practice.timing import device, sample
 
 CASES = [
     *({"what": "copy", "size": n} for n in (64, 256, 1024, 4096)),  # MiB of one buffer
-    *(
-        {"what": "matmul_bf16", "size": n} for n in (2048, 4096, 8192, 16384)
-    ),  # n × n × n
+    *({"what": "matmul_bf16", "size": n} for n in (2048, 4096, 8192, 16384)),  # n × n × n
     *({"what": "matmul_tf32", "size": n} for n in (8192,)),
     *({"what": "matmul_fp32", "size": n} for n in (8192,)),
 ]

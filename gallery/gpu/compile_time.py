@@ -20,12 +20,8 @@ from compile_in_practice.timing import busy, device, sample, seconds
 WIDTH, N_HEAD, B, T = 768, 12, 4, 512
 DEPTHS = (1, 4, 16, 64)
 CASES = [
-    *(
-        {"way": way, "depth": depth}
-        for depth in DEPTHS
-        for way in ("whole", "regional", "nested")
-    ),
     {"way": "starts", "depth": 12},
+    *({"way": way, "depth": depth} for depth in DEPTHS for way in ("whole", "regional", "nested")),
 ]
 TRY_CASES = [
     *({"way": way, "depth": 2} for way in ("whole", "regional", "nested")),
@@ -72,10 +68,7 @@ def stack(way, depth):
 def compile_stack(way, depth):
     """Fields of a row: cold and warm seconds, steady ms, difference from eager."""
     wake_compiler()
-    x, checked = (
-        torch.randn(B, T, WIDTH, device=device(), dtype=torch.bfloat16)
-        for _ in range(2)
-    )
+    x, checked = (torch.randn(B, T, WIDTH, device=device(), dtype=torch.bfloat16) for _ in range(2))
     with torch.no_grad(), fresh_cache():
         expected = stack("whole", depth)[0](checked)
         compiled = stack(way, depth)[1]
@@ -107,11 +100,7 @@ def starts(depth):
             }
             knobs = {"kind": kind, "depth": depth, "artifact": f"{folder}/artifact"}
             run = {"function": first_call, "knobs": knobs, "variables": variables}
-            rows.append(
-                attempt(
-                    f"start_{kind}", lambda run=run: {"facts": result(start(**run))}
-                )
-            )
+            rows.append(attempt(f"start_{kind}", lambda run=run: {"facts": result(start(**run))}))
     return rows
 
 
@@ -140,8 +129,7 @@ def first_call(kind, depth, artifact):
         spent.get("backend_compile", 0.0),
     )
     hits = (
-        counters["inductor"]["fxgraph_cache_hit"]
-        + counters["aot_autograd"]["autograd_cache_hit"]
+        counters["inductor"]["fxgraph_cache_hit"] + counters["aot_autograd"]["autograd_cache_hit"]
     )
     return {
         "first_call_s": first_s,

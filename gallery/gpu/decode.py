@@ -37,9 +37,7 @@ CASES = [
         "ways": ["growing", "static", "static_default", "static_reduce_overhead"],
     },
 ]
-TRY_CASES = [
-    {"size": "tiny", "ways": ["growing", "static", "growing_default", "static_default"]}
-]
+TRY_CASES = [{"size": "tiny", "ways": ["growing", "static", "growing_default", "static_default"]}]
 OPTIONS = {"default": {}, "reduce_overhead": {"mode": "reduce-overhead"}}
 
 
@@ -67,15 +65,11 @@ class Decoder(nn.Module):
         """Logits; writes to caches of fixed length at `position`, a tensor."""
         x = self.embed(token, position)
         seen = torch.arange(keys[0].shape[2], device=token.device) <= position
-        for block, k_cache, v_cache in zip(
-            self.model.blocks, keys, values, strict=True
-        ):
+        for block, k_cache, v_cache in zip(self.model.blocks, keys, values, strict=True):
             q, k, v = block.attention.split(block.norm1(x))
             k_cache.index_copy_(2, position, k)
             v_cache.index_copy_(2, position, v)
-            attended = F.scaled_dot_product_attention(
-                q, k_cache, v_cache, attn_mask=seen[None]
-            )
+            attended = F.scaled_dot_product_attention(q, k_cache, v_cache, attn_mask=seen[None])
             x = x + block.attention.join(attended)
             x = x + block.mlp(x)
         return self.logits(x)
@@ -111,16 +105,12 @@ def experiment(*, size, ways):
 
         with torch.no_grad():
             rows.append(attempt(f"{size}_{way}", run))
-        rows[-1].setdefault("facts", {})["weight_gb"] = round(
-            decoder.model.weight_gb(), 4
-        )
+        rows[-1].setdefault("facts", {})["weight_gb"] = round(decoder.model.weight_gb(), 4)
         last = rows[-1].pop("last_logits", None)
         expected = last if expected is None else expected
     for each in rows[1:]:
         if each["status"] == "ok":
-            each["speedup"] = (
-                rows[0]["timing"]["median_ms"] / each["timing"]["median_ms"]
-            )
+            each["speedup"] = rows[0]["timing"]["median_ms"] / each["timing"]["median_ms"]
     return rows
 
 
@@ -138,9 +128,7 @@ def decode(decoder, cache, mode, prompt, tokens, positions, expected):
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
         logits = passes(step, prompt, tokens, positions)
-        whole = sample(
-            lambda: passes(step, prompt, tokens, positions), n_samples=8, limit_s=6
-        )
+        whole = sample(lambda: passes(step, prompt, tokens, positions), n_samples=8, limit_s=6)
         work = busy(lambda: passes(step, prompt, tokens, positions), n_calls=1)
     timing = {**whole, "samples_ms": [ms / N_NEW for ms in whole["samples_ms"]]}
     timing["median_ms"] /= N_NEW
@@ -174,9 +162,7 @@ def growing_pass(step, prompt, tokens, positions):
 
 def static_pass(step, prompt, tokens, positions):
     """Logits of the last token; the cache has room for all tokens from the start."""
-    keys, values = (
-        [F.pad(part, (0, 0, 0, N_NEW)) for part in parts] for parts in prompt
-    )
+    keys, values = ([F.pad(part, (0, 0, 0, N_NEW)) for part in parts] for parts in prompt)
     for token, position in zip(tokens, positions, strict=True):
         torch.compiler.cudagraph_mark_step_begin()
         logits = step(token, position, keys, values)

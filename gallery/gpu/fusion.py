@@ -50,9 +50,7 @@ def experiment(*, what, rows):
             function, make, {"default": DEFAULT}, label=f"{what}_{rows}_", n_samples=40
         )
         arguments = make(3)
-        moved = (
-            sum(a.numel() * a.element_size() for a in arguments) + rows * COLUMNS * 2
-        )
+        moved = sum(a.numel() * a.element_size() for a in arguments) + rows * COLUMNS * 2
         names = {
             "eager": kernel_names(lambda: function(*arguments)),
             "default": settled_names(torch.compile(function), arguments),
@@ -60,9 +58,7 @@ def experiment(*, what, rows):
     for each in measured:
         facts = each.setdefault("facts", {})
         facts["least_gb"] = moved / 1e9
-        facts["kernels"] = [
-            name[:60] for name in names[each["name"].rpartition("_")[2]]
-        ]
+        facts["kernels"] = [name[:60] for name in names[each["name"].rpartition("_")[2]]]
         if "busy" in each:
             facts["least_gb_s"] = moved / 1e9 / each["busy"]["kernel_ms"] * 1e3
     return measured

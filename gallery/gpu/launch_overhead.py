@@ -39,9 +39,7 @@ def experiment(*, n_tokens, modes, n_layer=12):
 
     contenders = {mode: OPTIONS[mode] for mode in modes}
     with torch.no_grad():
-        rows = contest(
-            model, make, contenders, label=f"t{n_tokens}_", warm=n_tokens == 1
-        )
+        rows = contest(model, make, contenders, label=f"t{n_tokens}_", warm=n_tokens == 1)
     for each in rows:
         each.setdefault("facts", {})["weight_gb"] = round(model.weight_gb(), 4)
     return rows

@@ -17,7 +17,9 @@ WAYS = {
     "foreach": {"foreach": True},
     "loop": {"foreach": False},
     "fused": {"fused": True},
-    "compiled": {"foreach": True},
+    "compiled": {},
+    "compiled_tensor_lr": {"lr": torch.tensor(1e-3)},
+    "compiled_capturable": {"lr": torch.tensor(1e-3), "capturable": True},
 }
 CASES = [
     {
@@ -44,9 +46,7 @@ def experiment(*, model, count, kind, width=1024):
         expected = found if expected is None else expected
     for each in rows[1:]:
         if each["status"] == "ok":
-            each["speedup"] = (
-                rows[0]["timing"]["median_ms"] / each["timing"]["median_ms"]
-            )
+            each["speedup"] = rows[0]["timing"]["median_ms"] / each["timing"]["median_ms"]
     return rows
 
 
@@ -61,12 +61,11 @@ def step(way, model, count, kind, width, expected):
     parameters = list(nn.Sequential(*layers).to(device()).parameters())
     for parameter in parameters:
         parameter.grad = torch.randn_like(parameter)
-    learning_rate = torch.tensor(1e-3) if way == "compiled" else 1e-3
-    optimizer = getattr(torch.optim, kind)(parameters, lr=learning_rate, **WAYS[way])
+    optimizer = getattr(torch.optim, kind)(parameters, **{"lr": 1e-3, **WAYS[way]})
     update, fields = optimizer.step, {}
     wake_compiler()
     with fresh_cache():
-        if way == "compiled":
+        if way.startswith("compiled"):
             update = torch.compile(optimizer.step)
             fields["compile"] = {"cold_s": round(seconds(update), 3)}
         else:

@@ -27,9 +27,7 @@ def experiment(*, model, batch, modes):
 
     def make(seed):
         generator = torch.Generator(device()).manual_seed(seed)
-        return (
-            torch.randn(batch, 3, SIDE, SIDE, generator=generator, device=device()),
-        )
+        return (torch.randn(batch, 3, SIDE, SIDE, generator=generator, device=device()),)
 
     contenders = {mode: MODES[mode] for mode in modes}
     with torch.no_grad():

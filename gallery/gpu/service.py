@@ -42,9 +42,7 @@ TRY_CASES = [
 def experiment(*, policy, cudagraphs, n_requests=N_REQUESTS, n_layer=N_LAYER):
     """Latencies of one trace under one policy: with the compiles, then without."""
     suffix = "_cudagraphs" if cudagraphs else ""
-    return [
-        attempt(policy + suffix, lambda: serve(policy, cudagraphs, n_requests, n_layer))
-    ]
+    return [attempt(policy + suffix, lambda: serve(policy, cudagraphs, n_requests, n_layer))]
 
 
 def serve(policy, cudagraphs, n_requests, n_layer):
@@ -64,11 +62,7 @@ def serve(policy, cudagraphs, n_requests, n_layer):
         correct = difference([function(tokens).clone() for tokens in trace[:8]], eager)
     tenths = statistics.quantiles(third_ms, n=10, method="inclusive")
     wanted = sum(tokens.shape[1] for tokens in trace)
-    padded = (
-        sum(bucket(tokens.shape[1]) for tokens in trace)
-        if policy == "buckets"
-        else wanted
-    )
+    padded = sum(bucket(tokens.shape[1]) for tokens in trace) if policy == "buckets" else wanted
     facts = {
         "n_graphs": n_graphs,
         "first_p50_ms": percentile(first_ms, 50),
@@ -95,10 +89,7 @@ def serve(policy, cudagraphs, n_requests, n_layer):
 def requests(n_requests):
     """Prompts (1, T) of random tokens, T spread evenly over the powers of two, seeded."""
     dice = random.Random(0)
-    lengths = [
-        round(SHORTEST * (LONGEST / SHORTEST) ** dice.random())
-        for _ in range(n_requests)
-    ]
+    lengths = [round(SHORTEST * (LONGEST / SHORTEST) ** dice.random()) for _ in range(n_requests)]
     return [torch.randint(50257, (1, length), device=device()) for length in lengths]
 
 
@@ -111,9 +102,7 @@ def answer(model, policy, cudagraphs):
     """The function that answers one request: last logits (1, V) of prompt (1, T)."""
     mode = "reduce-overhead" if cudagraphs else None
     dynamic = False if policy in {"static", "buckets"} else None
-    run = (
-        model if policy == "eager" else torch.compile(model, dynamic=dynamic, mode=mode)
-    )
+    run = model if policy == "eager" else torch.compile(model, dynamic=dynamic, mode=mode)
 
     def direct(tokens):
         if policy == "mark_dynamic":
@@ -123,9 +112,7 @@ def answer(model, policy, cudagraphs):
     def padded(tokens):
         length = tokens.shape[1]
         right = torch.nn.functional.pad(tokens, (0, bucket(length) - length))
-        return run(right)[
-            :, length - 1
-        ]  # causal: what follows changes nothing before it
+        return run(right)[:, length - 1]  # causal: what follows changes nothing before it
 
     return padded if policy == "buckets" else direct
 

@@ -37,9 +37,7 @@ def chain(x, w, b):
 def digits(size):
     """bf16 results against float64: eager, compiled, and compiled with eager's roundings."""
     torch.manual_seed(0)
-    inputs = [
-        torch.randn(size, size, device=device(), dtype=torch.bfloat16) for _ in range(3)
-    ]
+    inputs = [torch.randn(size, size, device=device(), dtype=torch.bfloat16) for _ in range(3)]
     exact = chain(*[value.double() for value in inputs])
     eager = chain(*inputs)
     ways = {"default": {}, "emulated": {"emulate_precision_casts": True}}
@@ -56,14 +54,10 @@ def digits(size):
     rows = [
         attempt(
             "digits_eager",
-            lambda: {
-                "facts": {"relative_to_float64": difference(eager, exact)["relative"]}
-            },
+            lambda: {"facts": {"relative_to_float64": difference(eager, exact)["relative"]}},
         )
     ]
-    return rows + [
-        attempt(f"digits_{way}", lambda way=way: compare(way)) for way in ways
-    ]
+    return rows + [attempt(f"digits_{way}", lambda way=way: compare(way)) for way in ways]
 
 
 def memory(size):
@@ -71,8 +65,7 @@ def memory(size):
     layers = [nn.Linear(size, size) for _ in range(8)]
     model = nn.Sequential(*layers).to(device(), torch.bfloat16)
     inputs = [
-        torch.randn(size * k // 8, size, device=device(), dtype=torch.bfloat16)
-        for k in range(1, 9)
+        torch.randn(size * k // 8, size, device=device(), dtype=torch.bfloat16) for k in range(1, 9)
     ]
     ways = {
         "eager": None,
@@ -81,9 +74,7 @@ def memory(size):
     }
 
     def measure(options):
-        function = (
-            model if options is None else torch.compile(model, dynamic=True, **options)
-        )
+        function = model if options is None else torch.compile(model, dynamic=True, **options)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()

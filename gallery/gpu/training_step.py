@@ -25,8 +25,7 @@ VARIANTS = (
 )
 CASES = [{"variant": variant} for variant in VARIANTS]
 TRY_CASES = [
-    {"variant": variant, "batch": 1, "length": 8, "n_layer": 1}
-    for variant in VARIANTS[:5]
+    {"variant": variant, "batch": 1, "length": 8, "n_layer": 1} for variant in VARIANTS[:5]
 ]
 
 
@@ -73,8 +72,7 @@ def stepper(variant, model, optimizer):
 def train(variant, batch, length, n_layer):
     """Fields of a row."""
     pairs = [
-        tuple(torch.randint(50257, (2, batch, length), device=device()))
-        for _ in range(N_CHECKED)
+        tuple(torch.randint(50257, (2, batch, length), device=device())) for _ in range(N_CHECKED)
     ]
     expected = losses(stepper("eager", *build(n_layer)), pairs)
     wake_compiler()
@@ -89,11 +87,7 @@ def train(variant, batch, length, n_layer):
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
         timing = sample(lambda: step(*pairs[0]), n_samples=15, limit_s=3)
-        peak = (
-            torch.cuda.max_memory_allocated() / 1e9
-            if torch.cuda.is_available()
-            else 0.0
-        )
+        peak = torch.cuda.max_memory_allocated() / 1e9 if torch.cuda.is_available() else 0.0
         work = busy(lambda: step(*pairs[0]), n_calls=2)
     gaps = [abs(a - e) / abs(e) for a, e in zip(found, expected, strict=True)]
     facts = {

@@ -6,7 +6,7 @@ A contender that fails, runs out of memory or loses is a row like any other.
 from __future__ import annotations
 
 import functools
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._inductor.utils import fresh_cache
@@ -142,9 +142,7 @@ def wake_compiler() -> None:
     torch._dynamo.reset()
 
 
-def _measure(
-    function: Callable[..., Any], arguments: Arguments, n_samples: int
-) -> dict[str, Any]:
+def _measure(function: Callable[..., Any], arguments: Arguments, n_samples: int) -> dict[str, Any]:
     def call() -> Any:
         return function(*arguments)
 
@@ -167,9 +165,7 @@ def speedup(eager: Row, compiled: Row) -> float | None:
     """Eager's median over the other's; None when that one did not succeed."""
     if compiled["status"] != "ok":
         return None
-    return round(
-        float(eager["timing"]["median_ms"] / compiled["timing"]["median_ms"]), 4
-    )
+    return round(float(eager["timing"]["median_ms"] / compiled["timing"]["median_ms"]), 4)
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:

@@ -19,7 +19,7 @@ import types
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -114,20 +114,26 @@ def reach(tree: ast.Module, roots: Iterable[str]) -> ast.Module:
 
 
 def normalize(node: ast.AST | list[Any] | object) -> str:
-    """Text of a tree that comments, docstrings, layout and the Python version leave alone."""
+    """Text of a tree that comments, docstrings, layout and order of imports leave alone.
+
+    It is the same on each Python: a field that is empty is left out, since which fields
+    exist depends on the version.
+    """
     if isinstance(node, list):
-        return "[" + " ".join(normalize(item) for item in node) + "]"
+        imports = [
+            normalize(n) for n in node if isinstance(n, ast.Import | ast.ImportFrom | ast.alias)
+        ]
+        others = [
+            normalize(n) for n in node if not isinstance(n, ast.Import | ast.ImportFrom | ast.alias)
+        ]
+        return "[" + " ".join([*sorted(imports), *others]) + "]"
     if isinstance(node, ast.AST):
         fields = {
             name: _without_docstring(node, name, value)
             for name, value in ast.iter_fields(node)
             if name not in {"ctx", "kind", "type_comment"}
-        }  # an empty field is left out: which ones exist depends on the Python
-        inner = " ".join(
-            f"{name}={normalize(value)}"
-            for name, value in fields.items()
-            if value not in (None, [])
-        )
+        }
+        inner = " ".join(f"{k}={normalize(v)}" for k, v in fields.items() if v not in (None, []))
         return f"({type(node).__name__} {inner})"
     return f"{type(node).__name__}:{node!r}"
 
@@ -152,15 +158,11 @@ def _bound(node: ast.stmt) -> Iterator[str]:
             yield _alias(alias)
     else:
         for child in ast.walk(node):
-            if isinstance(
-                child, ast.Name | ast.Attribute | ast.Subscript
-            ) and isinstance(child.ctx, ast.Store):
-                yield from (
-                    name.id for name in ast.walk(child) if isinstance(name, ast.Name)
-                )
-            elif isinstance(
-                child, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef
+            if isinstance(child, ast.Name | ast.Attribute | ast.Subscript) and isinstance(
+                child.ctx, ast.Store
             ):
+                yield from (name.id for name in ast.walk(child) if isinstance(name, ast.Name))
+            elif isinstance(child, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
                 yield from _bound(child)
 
 
@@ -224,9 +226,7 @@ def _is_own(module: str) -> bool:
 def _file(module: str) -> Path:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        message = (
-            f"the package {PACKAGE} is not importable; put its folder on PYTHONPATH"
-        )
+        message = f"the package {PACKAGE} is not importable; put its folder on PYTHONPATH"
         raise ExperimentError(message)
     root = Path(next(iter(spec.submodule_search_locations)))
     inner = root.joinpath(*module.split(".")[1:])

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compile_in_practice.experiment import load
 
@@ -50,19 +50,15 @@ def result(process: subprocess.Popen[str], timeout_s: float = 300.0) -> Any:
         process.kill()
         process.communicate()
         raise
-    answers = [
-        line.removeprefix(MARK) for line in out.splitlines() if line.startswith(MARK)
-    ]
+    answers = [line.removeprefix(MARK) for line in out.splitlines() if line.startswith(MARK)]
     if process.returncode or not answers:
-        message = (
-            f"process ended with status {process.returncode}: {err.strip()[-400:]}"
-        )
+        message = f"process ended with status {process.returncode}: {err.strip()[-400:]}"
         raise RuntimeError(message)
     return json.loads(answers[-1])
 
 
 def answer(script: str, name: str, knobs: str) -> None:
-    """Print what the function `name` of the script's experiment returns. Runs in the new process."""
+    """Print what the function `name` of the script's experiment returns."""
     function = getattr(load(Path(script)).namespace, name)
     value = function(**json.loads(knobs))
     sys.stdout.write(f"\n{MARK}{json.dumps(value)}\n")

@@ -19,10 +19,7 @@ class Attention(nn.Module):
         """Queries, keys and values of `x`: (B, T, C), each as (B, H, T, D)."""
         B, T, C = x.shape  # noqa: N806
         parts = self.qkv(x).split(C, dim=2)
-        return [
-            part.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
-            for part in parts
-        ]
+        return [part.view(B, T, self.n_head, C // self.n_head).transpose(1, 2) for part in parts]
 
     def join(self, heads: Tensor) -> Tensor:
         """(B, T, C) from heads of shape (B, H, T, D)."""

@@ -36,9 +36,7 @@ def machine() -> dict[str, Any]:
         "hypervisor": _hypervisor(),
         "compiler": _compiler(),
         "compile_threads": _compile_threads(),
-        "variables": {
-            k: v for k, v in sorted(os.environ.items()) if k.startswith(PREFIXES)
-        },
+        "variables": {k: v for k, v in sorted(os.environ.items()) if k.startswith(PREFIXES)},
         "gpu": _gpu() if torch.cuda.is_available() else None,
     }
 
@@ -91,14 +89,10 @@ def _smi(fields: tuple[str, ...]) -> list[str] | None:
     if smi is None:
         return None
     query = [smi, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
-    done = subprocess.run(
-        query, capture_output=True, text=True, check=False, timeout=30
-    )
+    done = subprocess.run(query, capture_output=True, text=True, check=False, timeout=30)
     lines = done.stdout.splitlines()
     return (
-        [value.strip() for value in lines[0].split(",")]
-        if done.returncode == 0 and lines
-        else None
+        [value.strip() for value in lines[0].split(",")] if done.returncode == 0 and lines else None
     )
 
 
@@ -119,11 +113,7 @@ def _version(package: str) -> str | None:
 def _cpu_model() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
-    names = [
-        line.partition(":")[2].strip()
-        for line in lines
-        if line.startswith("model name")
-    ]
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
 
 
@@ -131,9 +121,7 @@ def _hypervisor() -> str | None:
     lscpu = shutil.which("lscpu")
     if lscpu is None:
         return None
-    done = subprocess.run(
-        [lscpu], capture_output=True, text=True, check=False, timeout=30
-    )
+    done = subprocess.run([lscpu], capture_output=True, text=True, check=False, timeout=30)
     names = [
         line.partition(":")[2].strip()
         for line in done.stdout.splitlines()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +49,7 @@ class Record:
         gpu = self.data["machine"]["gpu"]
         if gpu is None:
             return str(self.data["machine"]["cpu"])
-        return (
-            f"{gpu['count']} × {gpu['name']}" if gpu["count"] > 1 else str(gpu["name"])
-        )
+        return f"{gpu['count']} × {gpu['name']}" if gpu["count"] > 1 else str(gpu["name"])
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -75,7 +73,9 @@ def load(path: Path) -> Record:
     version = data.get("schema") if isinstance(data, dict) else None
     if version != schema()["properties"]["schema"]["const"]:
         known = schema()["properties"]["schema"]["const"]
-        message = f"{path}: schema: version {version!r}, this project reads {known}; record it again"
+        message = (
+            f"{path}: schema: version {version!r}, this project reads {known}; record it again"
+        )
         raise RecordError(message)
     _validate(path, data)
     return Record(path=path, data=data)
@@ -83,11 +83,7 @@ def load(path: Path) -> Record:
 
 def schema() -> dict[str, Any]:
     """The published JSON Schema of a record."""
-    text = (
-        resources.files(__package__)
-        .joinpath("record-schema.json")
-        .read_text(encoding="utf-8")
-    )
+    text = resources.files(__package__).joinpath("record-schema.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
@@ -95,9 +91,7 @@ def schema() -> dict[str, Any]:
 def find(experiment: str, folder: Path = RECORDS) -> list[Record]:
     """Every record of an experiment, oldest torch first, machines side by side."""
     records = [load(path) for path in sorted(folder.glob(f"{experiment}--*.json"))]
-    return sorted(
-        records, key=lambda record: (release_key(record.torch), record.path.name)
-    )
+    return sorted(records, key=lambda record: (release_key(record.torch), record.path.name))
 
 
 def check(record: Record, expected_hash: str) -> None:
@@ -110,7 +104,8 @@ def check(record: Record, expected_hash: str) -> None:
         message = (
             f"{record.path}: hash: the experiment was edited after this record was made "
             f"(recorded {record.data['hash'][:12]}, now {expected_hash[:12]}); undo the edit, "
-            f"or record it again: python -m compile_in_practice.record --experiment {record.experiment}"
+            "or record it again: python -m compile_in_practice.record "
+            f"--experiment {record.experiment}"
         )
         raise RecordError(message)
 
@@ -128,13 +123,15 @@ def load_fences(release: str, folder: Path = RECORDS) -> dict[str, dict[str, Any
     data = _parse(path)
     expected = {"schema", "torch", "compiler", "python", "fences"}
     if not isinstance(data, dict) or set(data) != expected or data["schema"] != 1:
-        message = f"{path}: expected exactly the fields {sorted(expected)} and schema 1; record the fences again"
+        message = f"{path}: expected schema 1 and the fields {sorted(expected)}; record it again"
         raise RecordError(message)
     fences: dict[str, dict[str, Any]] = data["fences"]
     for sha, fence in fences.items():
         missing = {"page", "name", "stdout", "values", "n_asserts"} - set(fence)
         if missing:
-            message = f"{path}: fences.{sha[:12]}: missing {sorted(missing)}; record the fences again"
+            message = (
+                f"{path}: fences.{sha[:12]}: missing {sorted(missing)}; record the fences again"
+            )
             raise RecordError(message)
     return fences
 
@@ -176,7 +173,7 @@ def _parse(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
     except json.JSONDecodeError as error:
-        message = f"{path}:{error.lineno}: truncated or not JSON ({error.msg}); restore it or record it again"
+        message = f"{path}:{error.lineno}: truncated or not JSON ({error.msg}); restore it"
         raise RecordError(message) from error
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compile_in_practice import experiment as experiments
 from compile_in_practice.machine import clocks, slug
@@ -51,25 +52,23 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="name of a gallery script; may be repeated",
     )
-    parser.add_argument(
-        "--out", type=Path, default=RECORDS, help="folder of the records"
-    )
+    parser.add_argument("--out", type=Path, default=RECORDS, help="folder of the records")
     parser.add_argument(
         "--resume",
         action="store_true",
         help="keep the rows of cases that a record already has",
     )
     parser.add_argument(
+        "--case", type=int, action="append", help="number of a case; may be repeated"
+    )
+    parser.add_argument("--beside", default="", help="what else ran on this host meanwhile")
+    parser.add_argument(
         "--again",
         choices=["process", "lease"],
         help="add medians to an existing record instead",
     )
-    parser.add_argument(
-        "--limit-s", type=float, default=3600.0, help="seconds for each experiment"
-    )
-    parser.add_argument(
-        "--case-limit-s", type=float, default=600.0, help="seconds for each case"
-    )
+    parser.add_argument("--limit-s", type=float, default=3600.0, help="seconds for each experiment")
+    parser.add_argument("--case-limit-s", type=float, default=600.0, help="seconds for each case")
     parser.add_argument(
         "--commit", default=None, help="commit of the scripts, where git cannot tell"
     )
@@ -93,6 +92,8 @@ def _record(name: str, provenance: dict[str, Any], options: argparse.Namespace) 
     cases = _cases(script, trying=options.trying)
     done = [row["case"] for row in kept if row["status"] != "skipped"]
     todo = [case for case in cases if case not in done]
+    if options.case:
+        todo = [cases[index] for index in options.case]
     start = time.monotonic()
     with _clock_samples() as samples:
         rows = _run(script.path, todo, options)
@@ -113,6 +114,7 @@ def _record(name: str, provenance: dict[str, Any], options: argparse.Namespace) 
             "complete": complete,
             "machine": provenance,
             "clocks": samples,
+            "beside": options.beside,
             "yardstick": _yardstick(options.out, provenance),
             "rows": rows,
             "again": [],
@@ -129,9 +131,7 @@ def _add_again(
     kind: str,
     provenance: dict[str, Any],
 ) -> bool:
-    medians = {
-        row["name"]: row["timing"]["median_ms"] for row in rows if "timing" in row
-    }
+    medians = {row["name"]: row["timing"]["median_ms"] for row in rows if "timing" in row}
     gpu = provenance["gpu"]
     launch = gpu["empty_launch_us"] if gpu else None
     entry = {
@@ -144,9 +144,7 @@ def _add_again(
     return bool(medians)
 
 
-def _run(
-    script: Path, cases: list[dict[str, Any]], options: argparse.Namespace
-) -> list[Row]:
+def _run(script: Path, cases: list[dict[str, Any]], options: argparse.Namespace) -> list[Row]:
     """Rows of all cases; a new child takes over after one that ended early."""
     end = time.monotonic() + options.limit_s
     rows: list[Row] = []
@@ -161,9 +159,7 @@ def _run(
                 )
                 for case in cases
             ]
-        results, why = _child_run(
-            script, cases, min(left, options.case_limit_s), options
-        )
+        results, why = _child_run(script, cases, min(left, options.case_limit_s), options)
         for result in results:
             rows += [{**row, "case": result["case"]} for row in result["rows"]]
         cases = cases[len(results) :]
@@ -195,9 +191,7 @@ def _child_run(
             str(todo),
             str(done),
         ]
-        child = subprocess.Popen(
-            command + ["--try"] * options.trying, env=_environment()
-        )
+        child = subprocess.Popen(command + ["--try"] * options.trying, env=_environment())
         why = _wait(child, done, case_limit_s)
         lines = done.read_text().splitlines()
     return [json.loads(line) for line in lines], why
@@ -229,9 +223,7 @@ def _child(script: Path, todo: Path, done: Path, *, trying: bool) -> None:
         line = json.dumps({"case": case, "rows": rows}, allow_nan=False)
         with done.open("a") as file:
             file.write(line + "\n")
-        _say(
-            f"  {experiment.name} {case}: {len(rows)} rows, {time.monotonic() - start:.1f} s"
-        )
+        _say(f"  {experiment.name} {case}: {len(rows)} rows, {time.monotonic() - start:.1f} s")
         for row in rows:
             _say(f"    {_brief(row)}")
 
@@ -239,15 +231,11 @@ def _child(script: Path, todo: Path, done: Path, *, trying: bool) -> None:
 def _brief(row: Row) -> str:
     median = row["timing"]["median_ms"] if "timing" in row else None
     extra = {k: row[k] for k in ("speedup", "compile", "facts") if row.get(k)}
-    return (
-        f"{row['name']:32} {row['status']} {row['reason']} {median} {str(extra)[:200]}"
-    )
+    return f"{row['name']:32} {row['status']} {row['reason']} {median} {str(extra)[:200]}"
 
 
 def _lost(case: dict[str, Any], status: str, why: str) -> Row:
-    name = "_".join(
-        ["case", *(f"{key}_{value}" for key, value in case.items())]
-    ).lower()
+    name = "_".join(["case", *(f"{key}_{value}" for key, value in case.items())]).lower()
     safe = "".join(letter if letter.isalnum() else "_" for letter in name)
     return {"name": safe, "status": status, "reason": why, "case": case}
 
@@ -266,16 +254,14 @@ def _script(name: str) -> Path:
         path = ROOT / "gallery" / folder / f"{name}.py"
         if path.exists():
             return path
-    message = f"no experiment named {name}: looked for {name}.py in gallery/{' and gallery/'.join(FOLDERS)}"
+    message = f"no experiment named {name}: no {name}.py in gallery/gpu or gallery/lab"
     raise SystemExit(message)
 
 
 def _provenance() -> dict[str, Any]:
     """Facts of the machine, read in a process of its own: this one never touches the GPU."""
     command = [sys.executable, "-m", "compile_in_practice.machine"]
-    done = subprocess.run(
-        command, env=_environment(), capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True)
     facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return facts
 
@@ -300,21 +286,13 @@ def _yardstick(folder: Path, provenance: dict[str, Any]) -> dict[str, float] | N
         row["name"]: row.get("facts", {})
         for row in json.loads(path.read_text(encoding="utf-8"))["rows"]
     }
-    copies = [
-        f["gb_s"]
-        for name, f in facts.items()
-        if name.startswith("copy") and "gb_s" in f
-    ]
+    copies = [f["gb_s"] for name, f in facts.items() if name.startswith("copy") and "gb_s" in f]
     rates = [
         f["tflop_s"]
         for name, f in facts.items()
         if name.startswith("matmul_bf16") and "tflop_s" in f
     ]
-    return (
-        {"copy_gb_s": max(copies), "matmul_tflop_s": max(rates)}
-        if copies and rates
-        else None
-    )
+    return {"copy_gb_s": max(copies), "matmul_tflop_s": max(rates)} if copies and rates else None
 
 
 @contextmanager
@@ -342,13 +320,14 @@ def _clock_samples() -> Iterator[list[dict[str, float]]]:
 
 def _commit() -> str:
     done = subprocess.run(
-        ["git", "rev-parse", "HEAD"],
+        [shutil.which("git") or "git", "rev-parse", "HEAD"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
-    )  # noqa: S607
-    return done.stdout.strip() or "unknown"
+    )
+    found = done.stdout.strip()
+    return found if done.returncode == 0 and found != "HEAD" else "unknown"
 
 
 def _now() -> str:

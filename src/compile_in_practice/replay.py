@@ -12,7 +12,7 @@ import json
 import os
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compile_in_practice import experiment as experiments
 from compile_in_practice.record import RECORDS, Record, check, find, release_key
@@ -25,9 +25,7 @@ BACKENDS = ("eager", "aot_eager", "inductor")
 Data = dict[str, dict[str, Any]]
 
 
-def replay(
-    experiment: Callable[..., Data], *, arguments: list[str] | None = None
-) -> Data:
+def replay(experiment: Callable[..., Data], *, arguments: list[str] | None = None) -> Data:
     """Data of a lab: from the run of this build, or measured now when started by hand.
 
     Raises:
@@ -45,9 +43,7 @@ def replay(
     return data
 
 
-def replay_records(
-    experiment: Callable[..., Any], folder: Path = RECORDS
-) -> list[Record]:
+def replay_records(experiment: Callable[..., Any], folder: Path = RECORDS) -> list[Record]:
     """Records of an experiment, oldest torch first, after printing where each comes from.
 
     Without a record it prints a mark in its place and returns an empty list.
@@ -62,9 +58,7 @@ def replay_records(
         print(provenance(record))
     if not records:
         print(f"NO RECORD of {script.name} yet: this page shows no measurement.")
-        print(
-            f"Make one: python -m compile_in_practice.record --experiment {script.name}"
-        )
+        print(f"Make one: python -m compile_in_practice.record --experiment {script.name}")
     return records
 
 
@@ -80,16 +74,15 @@ def provenance(record: Record) -> str:
     else:
         lines.append(f"{versions}, CUDA {gpu['cuda']}, driver {gpu['driver']}")
         lines.append(
-            f"an empty launch takes {gpu['empty_launch_us']:.1f} us; {facts['n_cpus']} CPUs of {facts['cpu']}, "
+            f"an empty launch takes {gpu['empty_launch_us']:.1f} us; "
+            f"{facts['n_cpus']} CPUs of {facts['cpu']}, "
             f"hypervisor {facts['hypervisor'] or 'none seen'}"
         )
     if not record.data["complete"]:
         lines.append("INCOMPLETE: some cases were not recorded")
     current = build_torch()
     if current and release_key(record.torch) < release_key(current):
-        lines.append(
-            f"OLDER than this build's torch {current}: it may behave otherwise there"
-        )
+        lines.append(f"OLDER than this build's torch {current}: it may behave otherwise there")
     return "\n".join(lines)
 
 

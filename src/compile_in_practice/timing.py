@@ -82,8 +82,7 @@ def busy(call: Call, *, n_calls: int = 3) -> dict[str, Any] | None:
     kernels = [
         (event.time_range.start, event.time_range.end, event.name)
         for event in profile.events()
-        if event.device_type.name == "CUDA"
-        and not getattr(event, "is_user_annotation", False)
+        if event.device_type.name == "CUDA" and not getattr(event, "is_user_annotation", False)
     ]
     return {
         "kernel_ms": round(_covered(kernels) / 1e3 / n_calls, 6),
@@ -100,9 +99,7 @@ def kernel_names(call: Call) -> list[str]:
         call()
         synchronize()
     events = [e for e in profile.events() if e.device_type.name == "CUDA"]
-    return [
-        event.name[:120] for event in sorted(events, key=lambda e: e.time_range.start)
-    ]
+    return [event.name[:120] for event in sorted(events, key=lambda e: e.time_range.start)]
 
 
 def _time(call: Call, n_calls: int) -> float:
