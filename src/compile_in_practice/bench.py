@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compile_in_practice.environment import process_environment
-from compile_in_practice.page import Page, chains, page_paths, read_page, script
+from compile_in_practice.page import Page, chains, script
 from compile_in_practice.project import load_project
+from compile_in_practice.reading import page_paths, read_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +96,9 @@ def _ways(project: Project, pages: list[Page], folder: Path) -> dict[str, Callab
         "stock MyST-NB force": sphinx(stock),
         "stock MyST-NB force -j2": sphinx(stock, "-j2"),
         "Sphinx with execution off": sphinx(off),
-        "docs: rebuild, nothing changed": lambda: _call([*own, "--root", str(project.root), "docs"]),
+        "docs: rebuild, nothing changed": lambda: _call(
+            [*own, "--root", str(project.root), "docs"]
+        ),
     }
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from compile_in_practice import ledger
 from compile_in_practice.bench import bench
 from compile_in_practice.failure import BuildError, in_order
-from compile_in_practice.page import page_paths, read_page
 from compile_in_practice.plain import check_python, run_plain
 from compile_in_practice.project import load_project
+from compile_in_practice.reading import page_paths, read_page
 from compile_in_practice.record_fences import record_fences
 from compile_in_practice.run import build
 

@@ -102,13 +102,13 @@ def read_environment(project: Project, asked: str | None = None) -> Environment:
     build = f"{distribution.version} {_git_revision(distribution)}"
     where = f"{platform.system()} {platform.machine()}"
     brought = _brought_along()
-    parts = [build, platform.python_version(), where, sys.prefix, brought, SETTINGS]
-    parts += [fresh_mode(), _runner_source()]
+    python = platform.python_version()
+    parts = [build, python, where, sys.prefix, brought, SETTINGS, fresh_mode(), _runner_source()]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return Environment(
         torch=release,
         build=build,
-        python=platform.python_version(),
+        python=python,
         platform=where,
         digest=digest,
         allowed=_top_levels(brought),

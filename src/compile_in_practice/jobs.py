@@ -68,12 +68,13 @@ def page_chains(page: Page, *, record: str | None = None) -> list[Chain]:
 def labs(project: Project) -> list[Lab]:
     """Return the labs in file-name order."""
     return [
-        Lab(path=path, key=load(path).hash[:20])
-        for path in sorted(project.labs.glob("[!_]*.py"))
+        Lab(path=path, key=load(path).hash[:20]) for path in sorted(project.labs.glob("[!_]*.py"))
     ]
 
 
-def chain_job(project: Project, environment: Environment, chain: Chain, scratch: Path) -> dict[str, Any]:
+def chain_job(
+    project: Project, environment: Environment, chain: Chain, scratch: Path
+) -> dict[str, Any]:
     """Return the worker's job for a chain."""
     text, first_lines = script(list(chain.fences))
     env: dict[str, str] = {}

@@ -55,7 +55,11 @@ def read_ledgers(folder: Path) -> dict[str, Ledger]:
     ledgers = {}
     for path in folder.glob("*.json"):
         data = read_json(path)
-        if not isinstance(data, dict) or data.get("schema") != SCHEMA or data.get("torch") != path.stem:
+        if (
+            not isinstance(data, dict)
+            or data.get("schema") != SCHEMA
+            or data.get("torch") != path.stem
+        ):
             message = f"no ledger of schema {SCHEMA} for torch {path.stem}"
             remedy = f"write it anew: nox -s ledger -- {path.stem}"
             raise BuildError(message, where=f"docs/ledger/{path.name}", remedy=remedy)
@@ -116,7 +120,11 @@ def compare(
             elif old != value:
                 what = f"{item.name}.{name}: {old!r} -> {value!r}"
                 details = (f"the ledger of torch {base} against this run on torch {torch}",)
-                differs.append(Failure(where=item.where, what=what, details=details, remedy=ACCEPT.format(torch)))
+                differs.append(
+                    Failure(
+                        where=item.where, what=what, details=details, remedy=ACCEPT.format(torch)
+                    )
+                )
     if base != torch:
         return Comparison(failures=[], drift=differs, unknown=[])
     return Comparison(failures=differs + _stale(ledger, measured, torch), drift=[], unknown=unknown)
@@ -192,7 +200,9 @@ def accept(
 def _entry(value: Any, varies: tuple[str, ...], before: Any, here: dict[str, str]) -> Any:
     if not varies:
         return value
-    known = before["by"] if isinstance(before, dict) and before.get("varies") == list(varies) else {}
+    known = (
+        before["by"] if isinstance(before, dict) and before.get("varies") == list(varies) else {}
+    )
     return {"varies": list(varies), "by": {**known, "|".join(here[kind] for kind in varies): value}}
 
 

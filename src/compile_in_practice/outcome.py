@@ -187,7 +187,9 @@ def _died(place: _Place, fence: Fence, ended: Ended) -> Failure:
     else:
         what = f"fence {fence.name} ended its process with status {ended.status}"
     known = line is not None  # then the stack says nothing more
-    return place.failure(fence, what, line=line, details=[] if known else ended.crash.splitlines()[-3:])
+    return place.failure(
+        fence, what, line=line, details=[] if known else ended.crash.splitlines()[-3:]
+    )
 
 
 def _crash_line(crash: str) -> int | None:
@@ -206,7 +208,9 @@ def _bad_ending(ended: Ended) -> str:
     return "left processes running, which were killed" if ended.left else ""
 
 
-def lab_outcome(project: Project, lab: Lab, ended: Ended) -> tuple[dict[str, Any] | None, list[Failure]]:
+def lab_outcome(
+    project: Project, lab: Lab, ended: Ended
+) -> tuple[dict[str, Any] | None, list[Failure]]:
     """Return the lab's data with the files it imported, or what went wrong."""
     file = project.shown(lab.path)
     event = ended.events[0] if ended.events else {}

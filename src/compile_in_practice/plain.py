@@ -73,14 +73,19 @@ def _compare(project: Project, chain: Chain, results: Path, python: str) -> list
         what = f"fence {last.name} fails as a plain file"
         return [Failure(where=where, what=what, details=tuple(str(error).splitlines()[-6:]))]
     failures = [
-        Failure(where=where, what=f"{last.full_name}.{name}: {value!r}, as a plain file {values[name]!r}")
+        Failure(
+            where=where,
+            what=f"{last.full_name}.{name}: {value!r}, as a plain file {values[name]!r}",
+        )
         for name, value in expected["values"].items()
         if value != values[name]
     ]
     printed = "".join(known["fences"][fence.name]["stdout"] for fence in chain.fences)
     if not failures and stdout != printed:
         details = (f"on the page: {printed!r}", f"as a plain file: {stdout!r}")
-        failures.append(Failure(where=where, what=f"fence {last.name} prints something else", details=details))
+        failures.append(
+            Failure(where=where, what=f"fence {last.name} prints something else", details=details)
+        )
     return failures
 
 

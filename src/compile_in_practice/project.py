@@ -87,7 +87,8 @@ def load_project(start: Path) -> Project:
 
 def _project(root: Path, settings: dict[str, Any]) -> Project:
     try:
-        return Project(root=root, **{key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()})
+        pythons, releases = tuple(settings.pop("pythons")), tuple(settings.pop("releases"))
+        return Project(root=root, pythons=pythons, releases=releases, **settings)
     except (KeyError, TypeError) as error:
         message = f"[tool.{TABLE}] is wrong: {error}"
         raise BuildError(message, where="pyproject.toml") from error

@@ -12,8 +12,8 @@ from compile_in_practice.environment import read_environment
 from compile_in_practice.failure import BuildError, Failure
 from compile_in_practice.jobs import Chain, chain_job, page_chains
 from compile_in_practice.outcome import chain_outcome
-from compile_in_practice.page import page_paths, read_page
 from compile_in_practice.project import load_project
+from compile_in_practice.reading import page_paths, read_page
 from compile_in_practice.recorded import source_digest
 from compile_in_practice.runner import run_jobs
 from compile_in_practice.store import results_folder

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice import ledger, outcome
 from compile_in_practice.environment import read_environment
-from compile_in_practice.failure import Failure, in_order
+from compile_in_practice.failure import Failure
 from compile_in_practice.jobs import Chain, Lab, chain_job, lab_job, labs, page_chains
-from compile_in_practice.notebook import Shown, make_notebook
-from compile_in_practice.page import page_name, page_paths, read_page
+from compile_in_practice.page import page_name
 from compile_in_practice.progress import Progress
 from compile_in_practice.project import load_project
 from compile_in_practice.prose import typed_numbers
-from compile_in_practice.recorded import record_values, recorded_fence
+from compile_in_practice.reading import page_paths, read_page
+from compile_in_practice.report import Report
 from compile_in_practice.runner import run_jobs
-from compile_in_practice.store import read_json, results_folder, write_json, write_text
-from compile_in_practice.values import Group, Scope, substitute
+from compile_in_practice.site import Site, write_site
+from compile_in_practice.store import read_json, results_folder, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,47 +31,6 @@ if TYPE_CHECKING:
     from compile_in_practice.page import Page
     from compile_in_practice.project import Project
     from compile_in_practice.runner import Ended
-
-
-@dataclass(kw_only=True)
-class Report:
-    """What a run did.
-
-    Attributes:
-        results: the folder of this environment's results.
-        torch: the release that it ran on.
-        failures: why the build fails; empty where it does not.
-        notices: what an author should know: marks, values that no ledger holds.
-        n_pages: pages read.
-        n_labs: labs with data.
-        n_fences: fences with a result of this environment.
-        n_reused: of these, the ones that an earlier run had executed.
-        n_held: assertions that held.
-        measured: the named values, for the ledger.
-
-    """
-
-    results: Path
-    torch: str
-    failures: list[Failure] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
-    n_pages: int = 0
-    n_labs: int = 0
-    n_fences: int = 0
-    n_reused: int = 0
-    n_held: int = 0
-    measured: list[ledger.Measured] = field(default_factory=list)
-    here: dict[str, str] = field(default_factory=dict)
-
-    def lines(self) -> list[str]:
-        """Return the report as a person reads it."""
-        counts = (
-            f"torch {self.torch}: {self.n_pages} pages, {self.n_fences} fences"
-            f" ({self.n_reused} unchanged), {self.n_held} assertions held,"
-            f" {self.n_labs} labs"
-        )
-        verdict = f"{len(self.failures)} failures" if self.failures else "no failure"
-        return [*map(str, self.failures), *self.notices, f"{counts}, {verdict}"]
 
 
 def build(root: Path, torch: str | None = None, *, width: int | None = None) -> Report:
@@ -95,7 +54,11 @@ def build(root: Path, torch: str | None = None, *, width: int | None = None) -> 
         one.read()
         one.execute(width or len(os.sched_getaffinity(0)))
         one.compare()
-        one.write()
+        site = Site(
+            project=one.project, environment=one.environment, results=results, ledgers=ledgers,
+            pages=one.pages, fences=one.fences, lab_data=one.lab_data, report=one.report,
+        )  # fmt: skip
+        write_site(site)
         return one.report
 
 
@@ -144,7 +107,8 @@ class _Run:
         scratch = self.results / "scratch"
         shutil.rmtree(scratch, ignore_errors=True)
         todo: dict[str, Chain | Lab] = {}
-        for item in (*self.chains, *self.labs):
+        items: list[Chain | Lab] = [*self.chains, *self.labs]
+        for item in items:
             known = read_json(self._path(item))
             if known is not None and self._still_valid(known):
                 self._keep(item, known)
@@ -185,7 +149,9 @@ class _Run:
 
     def _still_valid(self, known: dict[str, Any]) -> bool:
         """Return whether the project's files that a lab imported are as they were."""
-        return all(_digest(Path(path)) == digest for path, digest in known.get("imported", {}).items())
+        return all(
+            _digest(Path(path)) == digest for path, digest in known.get("imported", {}).items()
+        )
 
     def _where(self, item: Chain | Lab) -> str:
         if isinstance(item, Lab):
@@ -232,7 +198,11 @@ class _Run:
             return
         for fence in item.fences:
             result = known["fences"][fence.name]
-            self.fences[fence.full_name] = {**result, "date": known["date"], "commit": known["commit"]}
+            self.fences[fence.full_name] = {
+                **result,
+                "date": known["date"],
+                "commit": known["commit"],
+            }
             self.report.n_fences += 1
             self.report.n_held += result["n_held"]
 
@@ -255,7 +225,9 @@ class _Run:
                 where = f"{self.project.shown(lab.path)}:1"
                 name = f"lab.{lab.name}"
                 self.report.measured.append(
-                    ledger.Measured(name=name, where=where, source=lab.key, values=values, varies={})
+                    ledger.Measured(
+                        name=name, where=where, source=lab.key, values=values, varies={}
+                    )
                 )
         if not running and not self.labs:
             self._fail("docs:1", "no page has a fence that runs", "a build must prove something")
@@ -263,7 +235,9 @@ class _Run:
         found = ledger.compare(
             self.ledgers, self.report.measured, self.environment.torch, self.environment.varies_by
         )
-        stale_because_failed = [f for f in found.failures if f.where.startswith("docs/ledger") and failed]
+        stale_because_failed = [
+            f for f in found.failures if f.where.startswith("docs/ledger") and failed
+        ]
         self.report.failures += [f for f in found.failures if f not in stale_because_failed]
         self.report.notices += [str(item) for item in found.drift]
         required = {self.project.reference, self.project.current}
@@ -274,106 +248,6 @@ class _Run:
                 f"{len(found.unknown)} names are not in the ledger of torch"
                 f" {self.environment.torch} yet: nox -s ledger -- {self.environment.torch}"
             )
-
-    def write(self) -> None:
-        """Write the notebooks, the labs' data and the gallery's scripts."""
-        recorded, failures = record_values(self.project.records, self.environment.torch)
-        self.report.failures += failures
-        by_page = _by_page(self.fences)
-        everywhere = {**by_page, "lab": self.lab_data, "records": recorded}
-        for page in self.pages:
-            shown, failures = self._shown(page)
-            self.report.failures += failures
-            local = {name: one.values for name, one in shown.items() if one.kind in {"run", "recorded"}}
-            scope = Scope(names=Group.of({**everywhere, **local}))
-            file = self.project.shown(page.path)
-            text, failures = make_notebook(
-                page, shown, scope, file=file, evidence=self._evidence(page)
-            )
-            self.report.failures += self._unless_failed(page, failures)
-            write_text(self.results / "pages" / f"{page.name}.ipynb", text)
-        scope = Scope(names=Group.of(everywhere))
-        for path in sorted((self.project.root / "gallery").glob("[lg]*/*.py")):
-            self._write_script(path, scope)
-        for name, data in self.lab_data.items():
-            write_json(self.results / "labs" / f"{name}.json", data)
-        self.report.failures = in_order(self.report.failures)
-        write_json(
-            self.results / "summary.json",
-            {"torch": self.environment.torch, "report": self.report.lines(),
-             "n_failures": len(self.report.failures)},
-        )  # fmt: skip
-
-    def _unless_failed(self, page: Page, failures: list[Failure]) -> list[Failure]:
-        """Return the failures, but for names of fences that failed themselves."""
-        broken = [f.name for f in page.fences if f.full_name not in self.fences and f.not_run is None]
-        return [f for f in failures if not any(f"{name}." in f.what for name in broken)]
-
-    def _write_script(self, path: Path, scope: Scope) -> None:
-        """Write a gallery script with the values in its comments put in."""
-        lines = path.read_text(encoding="utf-8").split("\n")
-        text, failures = substitute(
-            "\n".join(lines), scope, file=self.project.shown(path), line=1, rst=True
-        )
-        self.report.failures += failures
-        write_text(self.results / "gallery" / path.parent.name / path.name, text)
-
-    def _shown(self, page: Page) -> tuple[dict[str, Shown], list[Failure]]:
-        shown: dict[str, Shown] = {}
-        failures: list[Failure] = []
-        for fence in page.fences:
-            where = f"{self.project.shown(page.path)}:{fence.line}"
-            if fence.not_run is not None:
-                shown[fence.name] = Shown(kind="not_run", reason=fence.not_run, values={}, elsewhere={})
-                self.report.notices.append(f"{where}: not run: {fence.not_run}")
-            elif fence.record is not None:
-                shown[fence.name], found = recorded_fence(
-                    self.project.records, fence, self.environment.torch,
-                    self.project.releases, where=where,
-                )  # fmt: skip
-                failures += found
-                if shown[fence.name].kind == "missing" and not found:
-                    self.report.notices.append(f"{where}: not recorded yet")
-            elif fence.full_name in self.fences:
-                shown[fence.name] = self._run_fence(fence.full_name, where)
-        return shown, failures
-
-    def _run_fence(self, name: str, where: str) -> Shown:
-        result = self.fences[name]
-        measured = next(item for item in self.report.measured if item.name == name)
-        elsewhere = ledger.elsewhere(
-            self.ledgers, measured, self.environment.torch, self.environment.varies_by
-        )
-        return Shown(
-            kind="run", stdout=result["stdout"], stderr=result["stderr"],
-            values=result["values"], elsewhere=elsewhere,
-        )  # fmt: skip
-
-    def _evidence(self, page: Page) -> str:
-        """Return the line that says what was run for this page, when and where."""
-        results = [self.fences[f.full_name] for f in page.fences if f.full_name in self.fences]
-        if not results:
-            return ""
-        last = max(results, key=lambda result: result["date"])
-        held = sum(result["n_held"] for result in results)
-        build = self.environment.build.split()[0]
-        return (
-            f"Evidence: torch {build}, Python {self.environment.python},"
-            f" {self.environment.platform}, commit {last['commit']}, run on {last['date']}:"
-            f" {_count(len(results), 'fence')} ran, {_count(held, 'assertion')} held."
-        )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _by_page(fences: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    pages: dict[str, dict[str, Any]] = {}
-    for full_name, result in fences.items():
-        page, _, name = full_name.partition(".")
-        pages.setdefault(page, {})[name] = result["values"]
-    return pages
 
 
 def _exact(data: Any, prefix: str = "") -> Iterable[tuple[str, Any]]:
@@ -388,8 +262,6 @@ def _exact(data: Any, prefix: str = "") -> Iterable[tuple[str, Any]]:
 
 
 def _digest(path: Path) -> str:
-    import hashlib  # noqa: PLC0415
-
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 

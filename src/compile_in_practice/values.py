@@ -19,7 +19,9 @@ from compile_in_practice.failure import Failure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROLE = re.compile(r"(?P<code>(?P<ticks>`{2,}).*?(?P=ticks))|\{(?P<role>value|verdict)\}`(?P<text>[^`]+)`")
+ROLE = re.compile(
+    r"(?P<code>(?P<ticks>`{2,}).*?(?P=ticks))|\{(?P<role>value|verdict)\}`(?P<text>[^`]+)`"
+)
 RST_ROLE = re.compile(r"(?P<code>``.*?``)|:(?P<role>value|verdict):`(?P<text>[^`]+)`")
 BUILTINS = {
     function.__name__: function
@@ -190,7 +192,9 @@ def substitute(
         pattern = RST_ROLE if rst else ROLE
         if not rst and re.match(r"\s{0,3}#{1,6}\s", source) and _has_role(pattern, source):
             what = "a value in a heading changes its anchor with every result"
-            failures.append(Failure(where=where, what=what, remedy="move it into the sentence below"))
+            failures.append(
+                Failure(where=where, what=what, remedy="move it into the sentence below")
+            )
             shown.append(source)
             continue
         shown.append(pattern.sub(replace, source))

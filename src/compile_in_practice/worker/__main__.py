@@ -50,7 +50,7 @@ def scout() -> list[str]:
     """Return the modules that a first aot_eager compile with a backward loads."""
     torch = importlib.import_module("torch")
 
-    def function(x: Any) -> Any:  # noqa: ANN401  (a tensor; torch is not imported here)
+    def function(x: Any) -> Any:
         return (x.sin() + 1).sum()
 
     x = torch.ones(2, requires_grad=True)

@@ -62,9 +62,7 @@ def run_cell(cell: dict[str, Any], first_line: int, module: ModuleType) -> dict[
     try:
         exec(compile(tree, FILE, "exec", dont_inherit=True), names)  # noqa: S102
     except BaseException as error:  # noqa: BLE001  (SystemExit is a failure here too)
-        compared = [
-            [text, short_repr(names[name])] for name, text in operands if name in names
-        ]
+        compared = [[text, short_repr(names[name])] for name, text in operands if name in names]
         return {"error": {**describe(error, FILE), "compared": compared}}
     finally:
         names.pop(HELD, None)
@@ -78,7 +76,7 @@ def run_cell(cell: dict[str, Any], first_line: int, module: ModuleType) -> dict[
     return {"held": held[0], "values": values, "value_errors": errors}
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401  (any value that a page may name)
+def plain(value: Any) -> Any:
     """Return `value` as JSON keeps it.
 
     Raises:
@@ -139,7 +137,9 @@ def not_imported(tree: ast.Module, module: ModuleType) -> dict[str, Any] | None:
         elif isinstance(node, ast.ImportFrom) and node.module:
             imported |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
     for node in ast.walk(tree):
-        name = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
+        if not isinstance(node, ast.Attribute):
+            continue
+        name = ast.unparse(node)
         if name in TorchAlone.warmed and not any(
             known == name or known.startswith(name + ".") for known in imported
         ):
@@ -162,9 +162,7 @@ def instrument(tree: ast.Module) -> list[tuple[str, str]]:
 
     Returns the name under which each compared operand is kept, with its source.
     """
-    helpers = {
-        node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
-    }
+    helpers = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     operands: list[tuple[str, str]] = []
     numbers = count()
     for block in _blocks(tree):
@@ -205,9 +203,7 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
         if not (isinstance(block, list) and block and isinstance(block[0], ast.stmt)):
             continue
         for statement in block:
-            if not isinstance(
-                statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-            ):
+            if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 yield from _blocks(statement)
         yield block
     for inner in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
@@ -223,9 +219,7 @@ def is_literal(node: ast.expr) -> bool:
     return True
 
 
-def _keep(
-    test: ast.expr, operands: list[tuple[str, str]], numbers: Iterator[int]
-) -> ast.expr:
+def _keep(test: ast.expr, operands: list[tuple[str, str]], numbers: Iterator[int]) -> ast.expr:
     """Return `test` with each operand that it compares kept under a name."""
 
     def keep(node: ast.expr) -> ast.expr:
@@ -237,9 +231,7 @@ def _keep(
             node.left = store(node.left)
             node.comparators = [store(value) for value in node.comparators]
         elif isinstance(node, ast.Call):
-            node.args = [
-                arg if isinstance(arg, ast.Starred) else store(arg) for arg in node.args
-            ]
+            node.args = [arg if isinstance(arg, ast.Starred) else store(arg) for arg in node.args]
         else:
             return store(node)
         return node

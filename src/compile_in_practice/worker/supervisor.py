@@ -97,7 +97,7 @@ def spawn(job: Job) -> Process:
     order = Path(job["scratch"]) / "job.json"
     order.write_text(json.dumps(job), encoding="utf-8")
     with (order.parent / "start").open("wb") as sink:
-        return subprocess.Popen(  # noqa: S603  (this interpreter, this package)
+        return subprocess.Popen(
             [sys.executable, "-m", __package__, "--one", str(order)],
             env={**os.environ, **job["env"]},
             stdin=subprocess.DEVNULL,
@@ -184,7 +184,13 @@ class Supervisor:
         left = left or job["scratch"] in self.strays
         seconds = round(time.monotonic() - since, 3)
         self.tell(
-            {"done": job["id"], "status": status, "ending": ending, "left": left, "seconds": seconds}
+            {
+                "done": job["id"],
+                "status": status,
+                "ending": ending,
+                "left": left,
+                "seconds": seconds,
+            }
         )
 
     def _outlived(self, process: Process) -> bool:

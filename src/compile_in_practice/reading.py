@@ -1,0 +1,295 @@
+"""Read a page as written, and say what is wrong with it there."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from markdown_it import MarkdownIt
+from mdit_py_plugins.colon_fence import colon_fence_plugin
+from mdit_py_plugins.front_matter import front_matter_plugin
+
+from compile_in_practice.failure import Failure
+from compile_in_practice.page import Fence, Page, Prose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from markdown_it.token import Token
+
+    from compile_in_practice.project import Project
+
+NOT_PAGES = {"_static", "_templates", "ledger"}
+TEXT, MAPPING, LIST = (str, "a text"), (dict, "a mapping"), (list, "a list")
+SECONDS = (int | float, "a number of seconds")
+OPTIONS: dict[str, tuple[Any, str]] = {
+    "name": TEXT,
+    "values": MAPPING,
+    "continues": TEXT,
+    "setup": TEXT,
+    "env": MAPPING,
+    "log": LIST,
+    "varies": MAPPING,
+    "time_limit": SECONDS,
+    "not_run": TEXT,
+    "record": TEXT,
+}
+CODE_CELL = "{code-cell}"
+KERNEL = "python3"
+RECORDERS = ("inductor",)
+SHOWN_AS_CODE = ("{code-block}", "{code}", "{literalinclude}")
+VARIES = ("python", "platform")
+
+
+def page_paths(project: Project) -> list[Path]:
+    """Return the files of all pages, in order."""
+    return [
+        path
+        for path in sorted(project.docs.rglob("*.md"))
+        if NOT_PAGES.isdisjoint(path.relative_to(project.docs).parts)
+    ]
+
+
+def read_page(project: Project, path: Path) -> tuple[Page, list[Failure]]:
+    """Return the page and what is wrong with it as written."""
+    name = path.relative_to(project.docs).with_suffix("").as_posix()
+    shown = project.shown(path)
+    reader = _Reader(name, shown)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        reader.fail(1, f"not UTF-8: {error}", "save the page as UTF-8")
+        text = ""
+    parts = reader.parts(text)
+    lines = tuple(text.split("\n"))
+    page = Page(name=name, path=path, metadata=reader.metadata, parts=parts, lines=lines)
+    return page, reader.failures
+
+
+class _Reader:
+    """Collects the parts of one page and everything that is wrong with it."""
+
+    def __init__(self, name: str, shown: str) -> None:
+        self.name, self.shown = name, shown
+        self.failures: list[Failure] = []
+        self.metadata: dict[str, Any] = {}
+
+    def fail(self, line: int, what: str, remedy: str = "") -> None:
+        self.failures.append(Failure(where=f"{self.shown}:{line}", what=what, remedy=remedy))
+
+    def parts(self, text: str) -> tuple[Prose | Fence, ...]:
+        lines = text.split("\n")  # as the parser counts them: no other line separators
+        parser = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin)
+        tokens = parser.parse(text)
+        parts: list[Prose | Fence] = []
+        start = 0
+        if tokens and tokens[0].type == "front_matter":
+            start = _span(tokens[0])[1]
+            self._front_matter(tokens[0].content)
+        for token in tokens:
+            if token.type not in {"fence", "colon_fence"}:
+                continue
+            begin, end = _span(token)
+            if not token.info.startswith(CODE_CELL):
+                self._nested(token)
+            elif token.level:
+                self._nested_cell(begin + 1)
+            else:
+                self._prose(parts, lines, start, begin)
+                if (fence := self._fence(token)) is not None:
+                    parts.append(fence)
+                start = end
+        self._prose(parts, lines, start, len(lines))
+        again = self._check_names([part for part in parts if isinstance(part, Fence)])
+        return tuple(part for part in parts if part not in again)
+
+    def _prose(self, parts: list[Prose | Fence], lines: list[str], start: int, end: int) -> None:
+        while start < end and not lines[start].strip():
+            start += 1
+        text = "\n".join(lines[start:end]).rstrip()
+        if text:
+            parts.append(Prose(line=start + 1, text=text))
+
+    def _front_matter(self, content: str) -> None:
+        try:
+            self.metadata = yaml.safe_load(content) or {}
+        except yaml.YAMLError as error:
+            self.fail(_yaml_line(error, 2), f"invalid YAML in the front matter: {_one_line(error)}")
+            return
+        if not isinstance(self.metadata, dict):
+            self.fail(2, "the front matter is no mapping of names to values")
+            self.metadata = {}
+        kernel = self.metadata.get("kernelspec", {"name": KERNEL})
+        kernel = kernel.get("name") if isinstance(kernel, dict) else kernel
+        if kernel != KERNEL:
+            self.fail(
+                1,
+                f"names the kernel {kernel!r}, which is not there",
+                f"fences run on {KERNEL}: remove the kernelspec",
+            )
+
+    def _nested(self, token: Token) -> None:
+        """Refuse code cells inside a directive: no run would ever see them."""
+        info = token.info.strip()
+        if not info.startswith("{") or info.startswith(SHOWN_AS_CODE):
+            return
+        for offset, line in enumerate(token.content.split("\n")):
+            if re.match(r"\s*(`{3,}|~{3,})\s*\{code-cell\}", line):
+                self._nested_cell(_span(token)[0] + offset + 2)
+
+    def _nested_cell(self, line: int) -> None:
+        self.fail(
+            line,
+            "a code cell inside another element is never run",
+            "move the fence to the top level of the page",
+        )
+
+    def _fence(self, token: Token) -> Fence | None:
+        begin, _ = _span(token)
+        options, code, n_option_lines = self._options(token, begin)
+        if options is None or self._wrong_option(options, begin + 1):
+            return None
+        first_line = begin + 2 + n_option_lines
+        source = code.rstrip("\n")
+        fence = Fence(
+            page=self.name,
+            name=options["name"],
+            line=begin + 1,
+            first_line=first_line,
+            source=source,
+            values={k: str(v) for k, v in options.get("values", {}).items()},
+            continues=options.get("continues"),
+            setup=options.get("setup"),
+            env={str(k): str(v) for k, v in options.get("env", {}).items()},
+            log=tuple(str(text) for text in options.get("log", ())),
+            varies={k: tuple(v) for k, v in options.get("varies", {}).items()},
+            limit_s=options.get("time_limit"),
+            not_run=options.get("not_run"),
+            record=options.get("record"),
+        )
+        return None if self._wrong_code(fence) else fence
+
+    def _options(self, token: Token, begin: int) -> tuple[dict[str, Any] | None, str, int]:
+        """Return the options (None where they are broken), the code, and their lines."""
+        content = token.content
+        if not content.startswith("---\n"):
+            return {}, content, 0
+        head, found, code = content[4:].partition("\n---\n")
+        if not found:
+            self.fail(begin + 2, "the options of this fence do not end", "close them with ---")
+            return None, "", 0
+        try:
+            options = yaml.safe_load(head) or {}
+        except yaml.YAMLError as error:
+            self.fail(
+                _yaml_line(error, begin + 3), f"invalid YAML in the options: {_one_line(error)}"
+            )
+            return None, "", 0
+        if not isinstance(options, dict):
+            self.fail(begin + 3, "the options are no mapping of names to values")
+            return None, "", 0
+        return options, code, head.count("\n") + 3
+
+    def _wrong_option(self, options: dict[str, Any], line: int) -> bool:
+        before = len(self.failures)
+        self._wrong_kind(options, line)
+        if len(self.failures) > before:  # what follows relies on their kinds
+            return True
+        values = options.get("values", {})
+        for value in values:
+            if not _is_name(value):
+                self.fail(line, f"a value's name must be an identifier, not {value!r}")
+        for value, by in options.get("varies", {}).items():
+            known = value in values and isinstance(by, list) and all(kind in VARIES for kind in by)
+            if not known:
+                what = f"'varies' takes values of this fence by {VARIES}, not {value}: {by}"
+                self.fail(line, what)
+        if options.get("record") not in {None, *RECORDERS}:
+            self.fail(line, f"unknown recorder {options['record']!r}", f"one of {RECORDERS}")
+        return len(self.failures) > before
+
+    def _wrong_kind(self, options: dict[str, Any], line: int) -> None:
+        for option, value in options.items():
+            if option not in OPTIONS:
+                remedy = f"the options are {', '.join(sorted(OPTIONS))}"
+                self.fail(line, f"unknown option {option!r}", remedy)
+                continue
+            kind, words = OPTIONS[option]
+            if not isinstance(value, kind) or value is True or not value:
+                self.fail(line, f"the option {option!r} must be {words}, not {value!r}")
+        name = options.get("name", "")
+        if isinstance(name, str) and not _is_name(name):
+            self.fail(line, f"a fence needs a name in snake case, not {name!r}")
+
+    def _wrong_code(self, fence: Fence) -> bool:
+        try:
+            ast.parse(fence.source)
+        except SyntaxError as error:
+            line = fence.first_line + (error.lineno or 1) - 1
+            self.fail(line, f"{type(error).__name__}: {error.msg}")
+            return True
+        for name, expression in fence.values.items():
+            try:
+                ast.parse(expression, mode="eval")
+            except SyntaxError as error:
+                self.fail(fence.line, f"value {name!r}: {error.msg}: {expression}")
+                return True
+        return False
+
+    def _check_names(self, fences: list[Fence]) -> list[Fence]:
+        """Return the fences whose name an earlier one has."""
+        seen: dict[str, Fence] = {}
+        continued: dict[str, Fence] = {}
+        again: list[Fence] = []
+        for fence in fences:
+            if (first := seen.setdefault(fence.name, fence)) is not fence:
+                self.fail(
+                    fence.line,
+                    f"the name {fence.name!r} is taken by line {first.line}",
+                    "give each fence of a page its own name",
+                )
+                again.append(fence)
+            if fence.continues is None:
+                continue
+            if fence.continues not in seen or fence.continues == fence.name:
+                self.fail(fence.line, f"continues {fence.continues!r}, which is no earlier fence")
+            elif fence.not_run is None and _how(seen[fence.continues]) != _how(fence):
+                self.fail(
+                    fence.line,
+                    f"continues {fence.continues!r}, which does not run before it",
+                    "continue a fence that runs where this one runs",
+                )
+            elif (first := continued.setdefault(fence.continues, fence)) is not fence:
+                self.fail(
+                    fence.line,
+                    f"{fence.continues!r} is continued by line {first.line} already",
+                    "a chain is linear: continue its last fence",
+                )
+        return again
+
+
+def _is_name(text: object) -> bool:
+    return isinstance(text, str) and text.isidentifier() and not keyword.iskeyword(text)
+
+
+def _how(fence: Fence) -> tuple[bool, str | None]:
+    """Return what decides where a fence runs: not at all, in the build, or recorded."""
+    return fence.not_run is None, fence.record
+
+
+def _span(token: Token) -> tuple[int, int]:
+    """Return the 0-based lines of a block token, the end excluded."""
+    begin, end = token.map or (0, 0)
+    return begin, end
+
+
+def _yaml_line(error: yaml.YAMLError, first: int) -> int:
+    mark = getattr(error, "problem_mark", None)
+    return first + (mark.line if mark else 0)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(getattr(error, "problem", None) or error).split())

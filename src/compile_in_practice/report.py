@@ -1,0 +1,53 @@
+"""What a run did, as data and as a person reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from compile_in_practice.failure import Failure
+    from compile_in_practice.ledger import Measured
+
+
+@dataclass(kw_only=True)
+class Report:
+    """What a run did.
+
+    Attributes:
+        results: the folder of this environment's results.
+        torch: the release that it ran on.
+        failures: why the build fails; empty where it does not.
+        notices: what an author should know: marks, values that no ledger holds.
+        n_pages: pages read.
+        n_labs: labs with data.
+        n_fences: fences with a result of this environment.
+        n_reused: of these, the ones that an earlier run had executed.
+        n_held: assertions that held.
+        measured: the named values, for the ledger.
+
+    """
+
+    results: Path
+    torch: str
+    failures: list[Failure] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    n_pages: int = 0
+    n_labs: int = 0
+    n_fences: int = 0
+    n_reused: int = 0
+    n_held: int = 0
+    measured: list[Measured] = field(default_factory=list)
+    here: dict[str, str] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        """Return the report as a person reads it."""
+        counts = (
+            f"torch {self.torch}: {self.n_pages} pages, {self.n_fences} fences"
+            f" ({self.n_reused} unchanged), {self.n_held} assertions held,"
+            f" {self.n_labs} labs"
+        )
+        verdict = f"{len(self.failures)} failures" if self.failures else "no failure"
+        return [*map(str, self.failures), *self.notices, f"{counts}, {verdict}"]

@@ -1,0 +1,155 @@
+"""Write what Sphinx renders: notebooks, the labs' data, the gallery's scripts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from compile_in_practice import ledger
+from compile_in_practice.failure import Failure, in_order
+from compile_in_practice.notebook import Shown, make_notebook
+from compile_in_practice.page import page_name
+from compile_in_practice.recorded import record_values, recorded_fence
+from compile_in_practice.store import write_json, write_text
+from compile_in_practice.values import Group, Scope, substitute
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from compile_in_practice.environment import Environment
+    from compile_in_practice.page import Page
+    from compile_in_practice.project import Project
+    from compile_in_practice.report import Report
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """What a finished run hands over.
+
+    Attributes:
+        project: the project.
+        environment: where it ran.
+        results: the folder of its results.
+        ledgers: the ledgers by release, oldest first.
+        pages: the pages as written.
+        fences: what each fence did, by full name.
+        lab_data: the labs' data, by name.
+        report: the report, to which failures and notices are added here.
+
+    """
+
+    project: Project
+    environment: Environment
+    results: Path
+    ledgers: dict[str, ledger.Ledger]
+    pages: list[Page]
+    fences: dict[str, dict[str, Any]]
+    lab_data: dict[str, Any]
+    report: Report
+
+
+def write_site(site: Site) -> None:
+    """Write everything that Sphinx reads, and the summary."""
+    recorded, failures = record_values(site.project.records, site.environment.torch)
+    site.report.failures += failures
+    shown_by_page: dict[str, dict[str, Shown]] = {}
+    by_page: dict[str, dict[str, Any]] = {}
+    for page in site.pages:
+        shown_by_page[page.name], failures = _shown(site, page)
+        site.report.failures += failures
+        if page.fences:
+            by_page[page_name(page.name)] = _values(shown_by_page[page.name])
+    everywhere = {**by_page, "lab": site.lab_data, "records": recorded}
+    for page in site.pages:
+        shown = shown_by_page[page.name]
+        scope = Scope(names=Group.of({**everywhere, **_values(shown)}))
+        file = site.project.shown(page.path)
+        text, failures = make_notebook(
+            page, shown, scope, file=file, evidence=_evidence(site, page)
+        )
+        site.report.failures += _unless_failed(site, page, failures)
+        write_text(site.results / "pages" / f"{page.name}.ipynb", text)
+    scope = Scope(names=Group.of(everywhere))
+    for path in sorted((site.project.root / "gallery").glob("[lg]*/*.py")):
+        _write_script(site, path, scope)
+    for name, data in site.lab_data.items():
+        write_json(site.results / "labs" / f"{name}.json", data)
+    site.report.failures = in_order(site.report.failures)
+    write_json(
+        site.results / "summary.json",
+        {"torch": site.environment.torch, "report": site.report.lines(),
+         "n_failures": len(site.report.failures)},
+    )  # fmt: skip
+
+
+def _unless_failed(site: Site, page: Page, failures: list[Failure]) -> list[Failure]:
+    """Return the failures, but for names of fences that failed themselves."""
+    broken = [f.name for f in page.fences if f.full_name not in site.fences and f.not_run is None]
+    return [f for f in failures if not any(f"{name}." in f.what for name in broken)]
+
+
+def _write_script(site: Site, path: Path, scope: Scope) -> None:
+    """Write a gallery script with the values in its comments put in."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    text, failures = substitute(
+        "\n".join(lines), scope, file=site.project.shown(path), line=1, rst=True
+    )
+    site.report.failures += failures
+    write_text(site.results / "gallery" / path.parent.name / path.name, text)
+
+
+def _shown(site: Site, page: Page) -> tuple[dict[str, Shown], list[Failure]]:
+    shown: dict[str, Shown] = {}
+    failures: list[Failure] = []
+    for fence in page.fences:
+        where = f"{site.project.shown(page.path)}:{fence.line}"
+        if fence.not_run is not None:
+            shown[fence.name] = Shown(kind="not_run", reason=fence.not_run, values={}, elsewhere={})
+            site.report.notices.append(f"{where}: not run: {fence.not_run}")
+        elif fence.record is not None:
+            shown[fence.name], found = recorded_fence(
+                site.project.records, fence, site.environment.torch,
+                site.project.releases, where=where,
+            )  # fmt: skip
+            failures += found
+            if shown[fence.name].kind == "missing" and not found:
+                site.report.notices.append(f"{where}: not recorded yet")
+        elif fence.full_name in site.fences:
+            shown[fence.name] = _run_fence(site, fence.full_name)
+    return shown, failures
+
+
+def _run_fence(site: Site, name: str) -> Shown:
+    result = site.fences[name]
+    measured = next(item for item in site.report.measured if item.name == name)
+    elsewhere = ledger.elsewhere(
+        site.ledgers, measured, site.environment.torch, site.environment.varies_by
+    )
+    return Shown(
+        kind="run", stdout=result["stdout"], stderr=result["stderr"],
+        values=result["values"], elsewhere=elsewhere,
+    )  # fmt: skip
+
+
+def _evidence(site: Site, page: Page) -> str:
+    """Return the line that says what was run for this page, when and where."""
+    results = [site.fences[f.full_name] for f in page.fences if f.full_name in site.fences]
+    if not results:
+        return ""
+    last = max(results, key=lambda result: result["date"])
+    held = sum(result["n_held"] for result in results)
+    build = site.environment.build.split()[0]
+    return (
+        f"Evidence: torch {build}, Python {site.environment.python},"
+        f" {site.environment.platform}, commit {last['commit']}, run on {last['date']}:"
+        f" {_count(len(results), 'fence')} ran, {_count(held, 'assertion')} held."
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _values(shown: dict[str, Shown]) -> dict[str, dict[str, Any]]:
+    """Return the values of the fences that have a result, by fence."""
+    return {name: one.values for name, one in shown.items() if one.kind in {"run", "recorded"}}
