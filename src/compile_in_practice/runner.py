@@ -159,6 +159,8 @@ def _worker(
                 process.wait(10)
             process.kill()
             process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
 
 
 def _events(process: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
