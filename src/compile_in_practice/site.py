@@ -60,16 +60,25 @@ def write_site(site: Site) -> None:
         if page.fences:
             by_page[page_name(page.name)] = _values(shown_by_page[page.name])
     everywhere = {**by_page, "lab": site.lab_data, "records": recorded}
+    unrecorded = frozenset(
+        f"{page_name(page)}.{name}"
+        for page, shown in shown_by_page.items()
+        for name, one in shown.items()
+        if one.kind == "missing"
+    )
     for page in site.pages:
         shown = shown_by_page[page.name]
-        scope = Scope(names=Group.of({**everywhere, **_values(shown)}))
+        scope = Scope(
+            names=Group.of({**everywhere, **_values(shown)}),
+            unrecorded=unrecorded | {name for name, one in shown.items() if one.kind == "missing"},
+        )
         file = site.project.shown(page.path)
         text, failures = make_notebook(
             page, shown, scope, file=file, evidence=_evidence(site, page)
         )
         site.report.failures += _unless_failed(site, page, failures)
         write_text(site.results / "pages" / f"{page.name}.ipynb", text)
-    scope = Scope(names=Group.of(everywhere))
+    scope = Scope(names=Group.of(everywhere), unrecorded=unrecorded)
     for path in sorted((site.project.root / "gallery").glob("[lg]*/*.py")):
         _write_script(site, path, scope)
     for name, data in site.lab_data.items():
@@ -84,7 +93,11 @@ def write_site(site: Site) -> None:
 
 def _unless_failed(site: Site, page: Page, failures: list[Failure]) -> list[Failure]:
     """Return the failures, but for names of fences that failed themselves."""
-    broken = [f.name for f in page.fences if f.full_name not in site.fences and f.not_run is None]
+    broken = [
+        fence.name
+        for fence in page.fences
+        if fence.full_name not in site.fences and fence.not_run is None and fence.record is None
+    ]
     return [f for f in failures if not any(f"{name}." in f.what for name in broken)]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice.failure import Failure
@@ -23,6 +23,7 @@ ROLE = re.compile(
     r"(?P<code>(?P<ticks>`{2,}).*?(?P=ticks))|\{(?P<role>value|verdict)\}`(?P<text>[^`]+)`"
 )
 RST_ROLE = re.compile(r"(?P<code>``.*?``)|:(?P<role>value|verdict):`(?P<text>[^`]+)`")
+NOT_RECORDED = "(not recorded yet)"
 BUILTINS = {
     function.__name__: function
     for function in (abs, all, any, len, list, max, min, round, set, sorted, sum)
@@ -71,12 +72,17 @@ class Scope:
 
     Attributes:
         names: the values, as a group.
-        used: the expressions that the page has asked for, in order.
+        unrecorded: fences whose record is still missing, as expressions name them.
 
     """
 
     names: dict[str, Any]
-    used: list[str] = field(default_factory=list)
+    unrecorded: frozenset[str] = frozenset()
+
+    def waits(self, text: str) -> bool:
+        """Return whether `text` names a fence whose record is still missing."""
+        named = re.findall(r"[A-Za-z_][\w.]*", text)
+        return any(name.startswith(f"{fence}.") for name in named for fence in self.unrecorded)
 
     def look_up(self, expression: str) -> Any:
         """Return what `expression` is here.
@@ -85,7 +91,6 @@ class Scope:
             ValueNameError: it names nothing, or is no expression.
 
         """
-        self.used.append(expression)
         try:
             return eval(expression, {"__builtins__": BUILTINS}, self.names)  # noqa: S307  (the page's own expression)
         except Exception as error:
@@ -182,6 +187,8 @@ def substitute(
         def replace(match: re.Match[str], where: str = where) -> str:
             if match["role"] is None:
                 return match[0]
+            if scope.waits(match["text"]):
+                return NOT_RECORDED
             try:
                 act = scope.show if match["role"] == "value" else scope.judge
                 return act(match["text"])
