@@ -35,6 +35,13 @@ class Chain:
     fences: tuple[Fence, ...]
     key: str
 
+    def digest(self, fence: Fence) -> str:
+        """Return a hash of all the code that gives `fence` its values."""
+        digests = [one.digest for one in self.fences[: self.fences.index(fence) + 1]]
+        if len(digests) == 1:
+            return digests[0]
+        return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
+
     @property
     def limit_s(self) -> float | None:
         """Return the seconds that the chain may take if its fences say so."""

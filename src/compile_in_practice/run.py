@@ -180,7 +180,7 @@ class _Run:
         """Add the torch release, and the last one on which this very fence passed."""
         line = int(failure.where.rpartition(":")[2])
         fence = [f for f in chain.fences if f.line <= line][-1]
-        held = ledger.last_held(self.ledgers, fence.full_name, fence.digest)
+        held = ledger.last_held(self.ledgers, fence.full_name, chain.digest(fence))
         history = f"torch {self.environment.torch}"
         if held is not None:
             history += f"; this very fence last held on torch {held}"
@@ -208,12 +208,12 @@ class _Run:
 
     def compare(self) -> None:
         """Hold the values against the ledger; report marks and what never ran."""
-        running = [fence for chain in self.chains for fence in chain.fences]
-        for fence in running:
+        running = [(chain, fence) for chain in self.chains for fence in chain.fences]
+        for chain, fence in running:
             where = f"{self.project.shown(self.project.docs / (fence.page + '.md'))}:{fence.line}"
             if fence.full_name in self.fences:
                 measured = ledger.Measured(
-                    name=fence.full_name, where=where, source=fence.digest,
+                    name=fence.full_name, where=where, source=chain.digest(fence),
                     values=self.fences[fence.full_name]["values"], varies=fence.varies,
                 )  # fmt: skip
                 self.report.measured.append(measured)
