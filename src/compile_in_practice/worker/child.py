@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,7 @@ def _enter(job: Job) -> None:
         os.close(sink)
     (scratch / "tmp").mkdir()
     os.environ["TMPDIR"] = str(scratch / "tmp")
+    tempfile.tempdir = None  # the warm parent has asked for it, and it is remembered
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "cache")
     sys.argv[:] = [fence.FILE]
     sys.path[0] = str(scratch)
