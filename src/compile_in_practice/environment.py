@@ -146,10 +146,10 @@ def _top_levels(names: dict[str, str]) -> tuple[str, ...]:
     """Return the top-level modules that these distributions install."""
     modules: set[str] = set()
     for name in names:
-        for file in metadata.distribution(name).files or ():
-            first = file.parts[0]
-            if first.endswith((".py", ".so")) or "." not in first:
-                modules.add(first.partition(".")[0])
+        # The lines as they stand: a Path for each of 18,000 files takes half a second.
+        record = metadata.distribution(name).read_text("RECORD") or ""
+        firsts = {line.partition(",")[0].partition("/")[0] for line in record.splitlines()}
+        modules |= {first.partition(".")[0] for first in firsts if not first.endswith("-info")}
     return tuple(sorted(module for module in modules if module.isidentifier()))
 
 
