@@ -83,12 +83,34 @@ def test_environment_is_installed_once_and_again_when_a_lock_changes(
         ["pip", "install"],
         ["pip", "install"],
     ]
+    assert {"--exact", "--require-hashes"} <= set(session.ran[1])
+    assert session.ran[2][-3:] == ["--no-deps", "-e", "."]
     assert noxfile.environment(session, "2.8.0") == python
     assert len(session.ran) == 3
     with Path(".ci/requirements/torch-2.8.0.txt").open("a") as lock:
         lock.write("\n")
     noxfile.environment(session, "2.8.0")
     assert [args[1] for args in session.ran[3:]] == ["pip", "pip"]
+
+
+def test_plain_environment_has_torch_alone(noxfile: ModuleType, tmp_path: Path) -> None:
+    session = Session(tmp_path / ".nox", "2.8.0")
+    noxfile.plain.func(session)
+    plain = [args for args in session.ran if any("plain-2.8.0" in arg for arg in args)]
+    lock = ".ci/requirements/torch-2.8.0.txt"
+    _, install, run = plain
+    assert [arg for arg in install if arg.startswith("--requirements")] == [
+        f"--requirements={lock}"
+    ]
+    alone = str(tmp_path / f".nox/plain-2.8.0-{noxfile.find_python(session)[1]}/bin/python")
+    assert run[-2:] == ["--python", alone]
+
+
+def test_sessions_share_the_environment_of_a_release(noxfile: ModuleType, tmp_path: Path) -> None:
+    session = Session(tmp_path / ".nox")
+    for name in ("docs", "tests", "types", "bench"):
+        getattr(noxfile, name).func(session)
+    assert len([args for args in session.ran if "venv" in args]) == 1
 
 
 def test_environment_left_half_installed_is_installed_again(
