@@ -61,7 +61,7 @@ def write_text(path: Path, text: str) -> None:
 
     """
     with writing(path):
-        if path.exists() and path.read_text(encoding="utf-8") == text:
+        if path.exists() and path.read_bytes() == text.encode():
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
