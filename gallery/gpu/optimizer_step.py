@@ -27,7 +27,6 @@ CASES = [
         "count": 10,
         "kind": "Adam",
     },  # the public recipe's own configuration
-    {"model": "linear", "count": 100, "kind": "AdamW"},
     {"model": "gpt", "count": 12, "kind": "AdamW"},
 ]
 TRY_CASES = [{"model": "linear", "count": 2, "kind": "Adam", "width": 16}]

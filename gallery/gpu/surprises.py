@@ -10,23 +10,87 @@ import time
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch._dynamo.utils import counters
 from torch._inductor.utils import fresh_cache
 
 from compile_in_practice.contest import attempt, difference, wake_compiler
-from compile_in_practice.timing import device, synchronize
+from compile_in_practice.timing import device, sample, synchronize
 
+C = 768  # width of the cached layers
 CASES = [
+    {"what": "cache", "size": 12},  # layers
     {"what": "digits", "size": 4096},
     *({"what": "memory", "size": size} for size in (1024, 4096)),
     *({"what": "guards", "size": n_modules} for n_modules in (1, 10, 100)),
 ]
-TRY_CASES = [{"what": what, "size": 2} for what in ("digits", "memory", "guards")]
+TRY_CASES = [{"what": what, "size": 2} for what in ("cache", "digits", "memory", "guards")]
 
 
 def experiment(*, what, size):
     """Rows of one surprise."""
+    kinds = {"cache": cache, "digits": digits, "memory": memory, "guards": guards}
     with torch.no_grad():
-        return {"digits": digits, "memory": memory, "guards": guards}[what](size)
+        return kinds[what](size)
+
+
+class CachedLayer(nn.Module):
+    """One layer that writes what it computed to a cache, as a decode step does."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Sequential(
+            nn.LayerNorm(C), nn.Linear(C, 4 * C), nn.GELU(), nn.Linear(4 * C, C)
+        )
+
+    def forward(self, x, position, kept):
+        x = x + self.inner(x)
+        kept.index_copy_(0, position, x)
+        return x + kept.mean(0, keepdim=True)
+
+
+class CachedStack(nn.Module):
+    """Layers with one cache tensor each, (T, C), handed in by the caller."""
+
+    def __init__(self, n_layers):
+        super().__init__()
+        self.layers = nn.ModuleList(CachedLayer() for _ in range(n_layers))
+
+    def forward(self, x, position, caches):
+        for layer, kept in zip(self.layers, caches, strict=True):
+            x = layer(x, position, kept)
+        return x
+
+
+def cache(n_layers):
+    """A step that writes to caches: a mutated input, unless its address is marked static."""
+    torch.manual_seed(0)
+    with torch.device(device()):
+        model = CachedStack(n_layers).to(torch.bfloat16)
+        x = torch.randn(1, C, dtype=torch.bfloat16)
+        position = torch.tensor([3])
+
+    def measure(way):
+        caches = [
+            torch.zeros(128, C, dtype=torch.bfloat16, device=device()) for _ in range(n_layers)
+        ]
+        expected = model(x, position, [kept.clone() for kept in caches])
+        if way == "static_address":
+            for kept in caches:
+                torch._dynamo.mark_static_address(kept)
+        function = model if way == "eager" else torch.compile(model, mode="reduce-overhead")
+        counters.clear()
+        with fresh_cache():
+            for _ in range(3):
+                out = function(x, position, caches)
+            fields = {"correct": difference(out, expected)}
+            fields["timing"] = sample(lambda: function(x, position, caches))
+        fields["facts"] = {"n_skips": counters["inductor"]["cudagraph_skips"]}
+        return fields
+
+    return [
+        attempt(f"cache_{way}", lambda way=way: measure(way))
+        for way in ("eager", "argument", "static_address")
+    ]
 
 
 def chain(x, w, b):

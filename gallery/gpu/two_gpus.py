@@ -20,7 +20,7 @@ from compile_in_practice.fresh import result, start
 from compile_in_practice.gpt import GPT
 from compile_in_practice.timing import device, seconds
 
-B, T, N_LAYER = 8, 1024, 6  # for each GPU; half of GPT-2's layers, to fit the recording
+B, T, N_LAYER = 8, 1024, 4  # for each GPU; a third of GPT-2's layers, to fit the recording
 DDP = [
     {"name": "ddp_eager", "compiled": False, "bucket_mb": 25},
     {"name": "ddp_optimized_25", "compiled": True, "optimize": True, "bucket_mb": 25},
@@ -143,10 +143,10 @@ class Checkpointed(torch.nn.Module):
 def build(variant, n_layer):
     """Wrapped model of one variant. Order: checkpointing, then compile, then sharding."""
     torch.manual_seed(0)
-    model = GPT(n_layer=n_layer)
+    with torch.device(device()):
+        model = GPT(n_layer=n_layer)
     if variant.get("checkpointing"):
         model.blocks = torch.nn.ModuleList(Checkpointed(block) for block in model.blocks)
-    model.to(device())
     if variant.get("shard"):
         from torch.distributed.fsdp import fully_shard  # noqa: PLC0415  only FSDP needs it
 

@@ -14,6 +14,7 @@ import ast
 import copy
 import hashlib
 import importlib.util
+import symtable
 import sys
 import types
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ def reach(tree: ast.Module, roots: Iterable[str]) -> ast.Module:
         for index, node in enumerate(tree.body):
             if index not in chosen and (_is_future(node) or wanted & set(_bound(node))):
                 chosen.add(index)
-                wanted |= set(_used(node))
+                wanted |= _used(node)
                 grew = True
     body = [_narrow(tree.body[index], wanted) for index in sorted(chosen)]
     return ast.Module(body=body, type_ignores=[])
@@ -166,8 +167,16 @@ def _bound(node: ast.stmt) -> Iterator[str]:
                 yield from _bound(child)
 
 
-def _used(node: ast.AST) -> Iterator[str]:
-    return (child.id for child in ast.walk(node) if isinstance(child, ast.Name))
+def _used(node: ast.stmt) -> set[str]:
+    """Module-level names that a statement reads: a function's own variables are not among them."""
+    top = symtable.symtable(ast.unparse(node), "statement", "exec")
+    names = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
+    tables = top.get_children()
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        names |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+    return names
 
 
 def _alias(alias: ast.alias) -> str:

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from compile_in_practice.machine import clocks, slug
 from compile_in_practice.record import RECORDS, ROOT, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 Row = dict[str, Any]
 FOLDERS = ("gpu", "lab")
@@ -94,34 +95,37 @@ def _record(name: str, provenance: dict[str, Any], options: argparse.Namespace) 
     todo = [case for case in cases if case not in done]
     if options.case:
         todo = [cases[index] for index in options.case]
-    start = time.monotonic()
+    start, kept = time.monotonic(), [row for row in kept if row["case"] in done]
     with _clock_samples() as samples:
-        rows = _run(script.path, todo, options)
-    rows = [row for row in kept if row["case"] in done] + rows
-    if options.again and old:
-        return _add_again(path, old, rows, options.again, provenance)
-    complete = all(row["status"] != "skipped" for row in rows)
-    write(
-        path,
-        {
-            "schema": 1,
-            "experiment": name,
-            "hash": script.hash,
-            "command": f"python -m compile_in_practice.record --experiment {name}",
-            "commit": options.commit or _commit(),
-            "date": _now(),
-            "seconds": round(time.monotonic() - start, 1),
-            "complete": complete,
-            "machine": provenance,
-            "clocks": samples,
-            "beside": options.beside,
-            "yardstick": _yardstick(options.out, provenance),
-            "rows": rows,
-            "again": [],
-        },
-    )
+
+        def keep(rows: list[Row]) -> None:
+            """Write what exists so far: a recording that is cut off loses one case."""
+            missing = [case for case in cases if case not in [row["case"] for row in rows]]
+            data = {
+                "schema": 1,
+                "experiment": name,
+                "hash": script.hash,
+                "command": f"python -m compile_in_practice.record --experiment {name}",
+                "commit": options.commit or _commit(),
+                "date": _now(),
+                "seconds": round(time.monotonic() - start, 1),
+                "complete": not missing and all(row["status"] != "skipped" for row in rows),
+                "machine": provenance,
+                "beside": options.beside,
+                "clocks": list(samples),
+                "yardstick": _yardstick(options.out, provenance),
+                "rows": rows + [_lost(case, "skipped", "not recorded yet") for case in missing],
+                "again": [],
+            }
+            write(path, data)
+
+        if options.again and old:
+            rows = _run(script.path, todo, options, lambda _: None)
+            return _add_again(path, old, rows, options.again, provenance)
+        rows = kept + _run(script.path, todo, options, lambda new: keep(kept + new))
+        keep(rows)
     _say(f"{name}: {len(rows)} rows in {time.monotonic() - start:.0f} s -> {path.name}")
-    return complete
+    return all(row["status"] != "skipped" for row in rows)
 
 
 def _add_again(
@@ -144,74 +148,70 @@ def _add_again(
     return bool(medians)
 
 
-def _run(script: Path, cases: list[dict[str, Any]], options: argparse.Namespace) -> list[Row]:
+def _run(
+    script: Path,
+    cases: list[dict[str, Any]],
+    options: argparse.Namespace,
+    keep: Callable[[list[Row]], None],
+) -> list[Row]:
     """Rows of all cases; a new child takes over after one that ended early."""
     end = time.monotonic() + options.limit_s
     rows: list[Row] = []
+
+    def take(result: dict[str, Any]) -> None:
+        rows.extend({**row, "case": result["case"]} for row in result["rows"])
+        cases.remove(result["case"])
+        keep(rows)
+
     while cases:
-        left = end - time.monotonic()
-        if left <= 0:
+        why = _child_run(script, cases, options, end=end, take=take)
+        if time.monotonic() > end:
             return rows + [
-                _lost(
-                    case,
-                    "skipped",
-                    f"the recording's {options.limit_s:.0f} s were over",
-                )
-                for case in cases
+                _lost(case, "skipped", "the recording's time was over") for case in cases
             ]
-        results, why = _child_run(script, cases, min(left, options.case_limit_s), options)
-        for result in results:
-            rows += [{**row, "case": result["case"]} for row in result["rows"]]
-        cases = cases[len(results) :]
-        if cases and why:
-            timed_out = left <= options.case_limit_s and why == "time"
-            if not timed_out:
-                rows.append(_lost(cases[0], "failed", f"its process ended: {why}"))
-                cases = cases[1:]
+        if cases:
+            rows.append(_lost(cases.pop(0), "failed", why))
     return rows
 
 
 def _child_run(
     script: Path,
     cases: list[dict[str, Any]],
-    case_limit_s: float,
     options: argparse.Namespace,
-) -> tuple[list[dict[str, Any]], str]:
-    """What one child process finished, and why it ended early: `time`, a status, or nothing."""
+    *,
+    end: float,
+    take: Callable[[dict[str, Any]], None],
+) -> str:
+    """Why a child process ended before its cases did. Hands over each case that finishes."""
     with tempfile.TemporaryDirectory() as folder:
         todo, done = Path(folder, "cases.json"), Path(folder, "rows.jsonl")
         todo.write_text(json.dumps(cases))
         done.touch()
-        command = [
-            sys.executable,
-            "-m",
-            "compile_in_practice.record",
-            "--child",
-            str(script),
-            str(todo),
-            str(done),
-        ]
-        child = subprocess.Popen(command + ["--try"] * options.trying, env=_environment())
-        why = _wait(child, done, case_limit_s)
-        lines = done.read_text().splitlines()
-    return [json.loads(line) for line in lines], why
-
-
-def _wait(child: subprocess.Popen[bytes], done: Path, case_limit_s: float) -> str:
-    seen, since = 0, time.monotonic()
-    while True:
+        child = [str(script), str(todo), str(done), *["--try"] * options.trying]
+        command = [sys.executable, "-m", "compile_in_practice.record", "--child", *child]
+        process = subprocess.Popen(command, env=_environment(), start_new_session=True)
+        since, n_taken = time.monotonic(), 0
         try:
-            status = child.wait(timeout=0.5)
-        except subprocess.TimeoutExpired:
-            size = done.stat().st_size
-            if size != seen:
-                seen, since = size, time.monotonic()
-            if time.monotonic() - since > case_limit_s:
-                child.kill()
-                child.wait()
-                return "time"
-        else:
-            return f"status {status}" if status else ""
+            while process.poll() is None:
+                time.sleep(0.3)
+                if n_new := _take_new(done, n_taken, take):
+                    since, n_taken = time.monotonic(), n_taken + n_new
+                if time.monotonic() > min(end, since + options.case_limit_s):
+                    return f"it took longer than {options.case_limit_s:.0f} s"
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        _take_new(done, n_taken, take)
+    return f"its process ended with status {process.returncode}"
+
+
+def _take_new(done: Path, n_taken: int, take: Callable[[dict[str, Any]], None]) -> int:
+    """How many further whole lines stood in the file; each is handed over."""
+    lines = done.read_text().split("\n")[:-1][n_taken:]
+    for line in lines:
+        take(json.loads(line))
+    return len(lines)
 
 
 def _child(script: Path, todo: Path, done: Path, *, trying: bool) -> None:
