@@ -63,6 +63,9 @@ def read_page(project: Project, path: Path) -> tuple[Page, list[Failure]]:
     except UnicodeDecodeError as error:
         reader.fail(1, f"not UTF-8: {error}", "save the page as UTF-8")
         text = ""
+    except OSError as error:
+        reader.fail(1, f"cannot be read: {error.strerror}", "make it a file that you may read")
+        text = ""
     parts = reader.parts(text)
     lines = tuple(text.split("\n"))
     page = Page(name=name, path=path, metadata=reader.metadata, parts=parts, lines=lines)
