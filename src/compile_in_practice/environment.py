@@ -27,6 +27,7 @@ SETTINGS = {
     # torch brings no numpy and says so at the first aot_eager compile: not ours to show
     "PYTHONWARNINGS": "ignore:Failed to initialize NumPy:UserWarning",
 }
+INTO_RESULTS = ("experiment.py", "jobs.py", "normalize.py", "outcome.py")
 FRESH = "COMPILE_IN_PRACTICE_FRESH"
 
 
@@ -154,6 +155,7 @@ def _top_levels(names: dict[str, str]) -> tuple[str, ...]:
 
 
 def _runner_source() -> str:
-    """Return a hash of the code that executes fences."""
-    files = sorted(Path(__file__).with_name("worker").glob("*.py"))
+    """Return a hash of the code that executes fences and makes results of what they did."""
+    here = Path(__file__).parent
+    files = [*sorted((here / "worker").glob("*.py")), *(here / name for name in INTO_RESULTS)]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -7,11 +7,13 @@ import re
 LOG_PREFIX = re.compile(r"^([VDIWEC])\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ", re.MULTILINE)
 INSTALLED = re.compile(r"(?:/[^\s:\"'()]+)?/[\w.-]+-packages/")
 STANDARD = re.compile(r"/[^\s:\"'()]+/lib/python3\.\d+/")
+RUNNER = r"<frozen runpy>|[^\"\n]*compile_in_practice/worker/\w+\.py"
+OWN_FRAME = re.compile(rf'^(.*?)  File "(?:{RUNNER})", line .*\n(?:\1    .*\n)*', re.MULTILINE)
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
 
 
 def normalize(text: str, scratch: str) -> str:
-    """Return `text` without what the next run would print differently.
+    r"""Return `text` without what the next run would print differently.
 
     >>> line = "V1130 05:21:29.123000 77 torch/_dynamo/guards.py:9] [0/0] hit"
     >>> normalize(line, "/tmp/x")
@@ -20,7 +22,20 @@ def normalize(text: str, scratch: str) -> str:
     '<function f at 0x...> (fence.py:3)'
     >>> normalize("/opt/env/lib/python3.11/site-packages/torch/nn.py:1", "/tmp/x")
     'torch/nn.py:1'
+
+    Dynamo's logs list the frames above the fence, which a plain file has not.
+
+    >>> stack = [
+    ...     'log]   File "/x/compile_in_practice/worker/fence.py", line 6, in run_cell',
+    ...     "log]     exec(code)",
+    ...     'log]   File "/tmp/x/fence.py", line 3, in <module>',
+    ...     "log]     f(x)",
+    ... ]
+    >>> print(normalize("\n".join(stack), "/tmp/x"))
+    log]   File "fence.py", line 3, in <module>
+    log]     f(x)
     """
     text = LOG_PREFIX.sub("", text.replace(scratch.rstrip("/") + "/", ""))
+    text = OWN_FRAME.sub("", text)
     text = STANDARD.sub("", INSTALLED.sub("", text))
     return ADDRESS.sub("0x...", text)
