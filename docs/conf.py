@@ -50,7 +50,12 @@ sphinx_gallery_conf = {
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 napoleon_numpy_docstring = False
-nitpick_ignore_regex: list[tuple[str, str]] = []
+nitpick_ignore_regex = [
+    # Offline there is no inventory of Python's own documentation.
+    ("py:(class|exc)", r"(pathlib\.)?Path|.*Error|SystemExit|collections\.abc\..*"),
+    # Aliases and internal classes, which have no entry of their own.
+    ("py:class", r"Data|Measured"),
+]
 
 html_theme = "furo"
 html_title = "torch.compile in Practice"

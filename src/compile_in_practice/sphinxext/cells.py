@@ -17,6 +17,7 @@ MARKS = {
     "recorded": "Recorded",
     "missing": "Not recorded",
 }
+LINES = {"Evidence: torch ": "cip-evidence", "Elsewhere: ": "cip-elsewhere"}
 
 
 class MarkCells(SphinxTransform):
@@ -34,6 +35,10 @@ class MarkCells(SphinxTransform):
             for place, node in enumerate(above):
                 node.source, node.line = cell.source, cell.line
                 cell.insert(place, node)
+        for line in self.document.findall(nodes.paragraph):
+            for start, css_class in LINES.items():
+                if line.astext().startswith(start):
+                    line["classes"].append(css_class)
 
 
 class CopyWithChain(SphinxPostTransform):
