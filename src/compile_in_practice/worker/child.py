@@ -112,7 +112,8 @@ def _run_lab(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
     except BaseException as error:  # noqa: BLE001  (whatever it is, it is reported)
         tell({"error": fence.describe(error, job["path"])})
     else:
-        tell({"data": data, "imported": _imported_below(job["root"])})
+        imported = [file for file in _imported_below(job["root"]) if file != job["path"]]
+        tell({"data": data, "imported": imported})
 
 
 def _imported_below(root: str) -> list[str]:
