@@ -20,7 +20,8 @@ from compile_in_practice.fresh import result, start
 from compile_in_practice.gpt import GPT
 from compile_in_practice.timing import device, seconds
 
-B, T, N_LAYER = 8, 1024, 4  # for each GPU; a third of GPT-2's layers, to fit the recording
+B, T = 8, 1024  # for each GPU
+GPT_SIZE = {"n_layer": 4, "n_vocabulary": 50304}  # a third of GPT-2's layers
 DDP = [
     {"name": "ddp_eager", "compiled": False, "bucket_mb": 25},
     {"name": "ddp_optimized_25", "compiled": True, "optimize": True, "bucket_mb": 25},
@@ -61,16 +62,16 @@ FSDP = [
 CASES = [{"variants": part} for part in (DDP[:4], FSDP[:3], DDP[4:], FSDP[3:])]
 TRY_CASES = [
     {
-        "variants": [*DDP[:2], *FSDP[:2]],
+        "variants": [*DDP[:3], *FSDP[:3], DDP[5], FSDP[4]],
         "n_ranks": 2,
         "batch": 1,
         "length": 8,
-        "n_layer": 2,
+        "size": {"n_layer": 1, "width": 64, "n_head": 2, "n_vocabulary": 512},
     }
 ]
 
 
-def experiment(*, variants, n_ranks=0, batch=B, length=T, n_layer=N_LAYER):
+def experiment(*, variants, n_ranks=0, batch=B, length=T, size=GPT_SIZE):
     """Rows from rank 0 of as many processes as there are GPUs, all variants in turn."""
     n_ranks = n_ranks or torch.cuda.device_count()
     with socket.socket() as free, tempfile.TemporaryDirectory() as folder:
@@ -90,13 +91,13 @@ def experiment(*, variants, n_ranks=0, batch=B, length=T, n_layer=N_LAYER):
                 "variants": variants,
                 "batch": batch,
                 "length": length,
-                "n_layer": n_layer,
+                "size": size,
             }
             processes.append(start(rank_rows, knobs, variables))
         return [result(process, 420) for process in processes][0]  # noqa: RUF015  each is waited for
 
 
-def rank_rows(variants, batch, length, n_layer):
+def rank_rows(variants, batch, length, size):
     """Rows of one rank. Runs in its own process."""
     rank, backend = (
         int(os.environ["RANK"]),
@@ -110,7 +111,7 @@ def rank_rows(variants, batch, length, n_layer):
     for variant in variants:
 
         def run(variant=variant, expected=expected):
-            return train(variant, batch, length, n_layer, expected)
+            return train(variant, batch, length, size, expected)
 
         name = variant["name"]
         rows.append(attempt(name, run))
@@ -140,11 +141,11 @@ class Checkpointed(torch.nn.Module):
         return checkpoint(self.block, x, use_reentrant=False)
 
 
-def build(variant, n_layer):
+def build(variant, size):
     """Wrapped model of one variant. Order: checkpointing, then compile, then sharding."""
     torch.manual_seed(0)
     with torch.device(device()):
-        model = GPT(n_layer=n_layer)
+        model = GPT(**size)
     if variant.get("checkpointing"):
         model.blocks = torch.nn.ModuleList(Checkpointed(block) for block in model.blocks)
     if variant.get("shard"):
@@ -163,12 +164,12 @@ def build(variant, n_layer):
     return torch.compile(model) if variant["compiled"] else model
 
 
-def train(variant, batch, length, n_layer, expected):
+def train(variant, batch, length, size, expected):
     """Fields of a row."""
     generator = torch.Generator().manual_seed(1 + dist.get_rank())
-    x, y = torch.randint(50257, (2, batch, length), generator=generator).to(device())
+    x, y = torch.randint(size["n_vocabulary"], (2, batch, length), generator=generator).to(device())
     with torch._dynamo.config.patch(optimize_ddp=variant.get("optimize", True)):
-        model = build(variant, n_layer)
+        model = build(variant, size)
         optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
 
         def step():
