@@ -22,7 +22,7 @@ exclude_patterns = [
 suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold a function
 
 # Pages: executed notebooks, under the name of the page (see sphinxext/staging.py).
-nb_custom_formats = {".md": ["nbformat.reads", {"as_version": 4}, False]}
+nb_custom_formats = {".md": "compile_in_practice.sphinxext.staging.read_notebook"}
 nb_execution_mode = "off"
 nb_merge_streams = True
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist"]

@@ -56,9 +56,7 @@ def svg(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) ->
     )
 
     metadata = {"Date": None}
-    text: str = matplotlib_scraper(
-        block, block_vars, gallery_conf, format="svg", metadata=metadata
-    )
+    text: str = matplotlib_scraper(block, block_vars, gallery_conf, format="svg", metadata=metadata)
     return text
 
 

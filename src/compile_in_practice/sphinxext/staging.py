@@ -15,12 +15,14 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import nbformat
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nbformat import NotebookNode
     from sphinx.application import Sphinx
     from sphinx.config import Config
 
@@ -141,6 +143,17 @@ def _not_run(page: Path, docs: Path, results: Path) -> Iterator[str]:
     for cell, line in zip(notebook["cells"], lines, strict=True):
         if cell["cell_type"] == "code" and "cip" not in cell["metadata"]:
             yield f"{where}:{line + 1}: this fence has no record of a run."
+
+
+def read_notebook(text: str) -> NotebookNode:
+    """Return the notebook of a staged page, for MyST-NB.
+
+    MyST-NB adds a line too many to each place, so each starts a line earlier.
+    """
+    notebook: NotebookNode = nbformat.reads(text, as_version=4)
+    lines = notebook.metadata["source_map"]
+    notebook.metadata["source_map"] = [line - 1 for line in lines]
+    return notebook
 
 
 def keep_notebooks_out_of_the_tree(app: Sphinx) -> None:

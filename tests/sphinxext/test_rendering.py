@@ -1,0 +1,92 @@
+import ast
+import re
+import subprocess
+import sys
+
+from tests.sphinxext.conftest import ROOT, Site
+
+
+def text(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html))
+
+
+def test_a_build_puts_nothing_into_docs(built: Site) -> None:
+    found = {p.relative_to(built.root / "docs").parts[0] for p in (built.root / "docs").rglob("*")}
+    pages = {"index.md", "other.md", "page.md"}
+    assert found == pages | {"conf.py", "_static", "_templates", "drawing.svg"}
+
+
+def test_a_build_puts_nothing_beside_its_output(built: Site) -> None:
+    found = {path.name for path in built.root.iterdir()}
+    assert found == {"docs", "gallery", "results", "out"}
+
+
+def test_outputs_of_the_run_are_on_the_page(built: Site) -> None:
+    assert "printed" in text(built.html("page"))
+
+
+def test_a_link_to_another_page_resolves(built: Site) -> None:
+    assert 'href="other.html"' in built.html("page")
+
+
+def test_code_that_was_not_run_carries_its_reason(built: Site) -> None:
+    assert "Not run here: needs a GPU" in text(built.html("page"))
+
+
+def test_a_recorded_output_says_where_it_is_from(built: Site) -> None:
+    assert "Recorded with Inductor on torch 2.8.0" in text(built.html("page"))
+
+
+def test_start_up_variables_are_shown_as_a_command(built: Site) -> None:
+    assert "TORCH_LOGS=guards python fence.py" in text(built.html("page"))
+
+
+def test_the_copy_button_takes_the_chain(built: Site) -> None:
+    hidden = re.search(
+        r'<pre><span class="cip-chain" hidden>(.*?)</span>', built.html("page"), re.DOTALL
+    )
+    assert hidden is not None
+    assert hidden.group(1) == "x = 1\n\n"
+
+
+def test_lines_that_run_adds_are_set_apart(built: Site) -> None:
+    assert '<p class="cip-evidence">' in built.html("page")
+    assert '<p class="cip-elsewhere">' in built.html("page")
+
+
+def test_a_drawing_is_part_of_the_page_and_has_a_label(built: Site) -> None:
+    assert '<svg role="img" aria-label="What it finds."' in built.html("page")
+
+
+def test_a_page_with_fences_can_be_taken_along(built: Site) -> None:
+    assert 'href="page.ipynb"' in built.html("page")
+    assert 'href="other.ipynb"' not in built.html("other")
+    script = (built.root / "out" / "page.py").read_text(encoding="utf-8")
+    ast.parse(script)
+    assert "\nx = 1\n" in script
+    assert "# not run: needs a GPU\n# z\n" in script
+    assert (built.root / "out" / "page.ipynb").exists()
+
+
+def test_a_lab_shows_its_data_and_a_figure(built: Site) -> None:
+    assert "graphs: 3" in text(built.html("lab/question"))
+    assert "sphx_glr_question_001.svg" in built.html("lab/question")
+
+
+def test_no_request_leaves_the_site(built: Site) -> None:
+    for page in ("index", "page", "lab/question"):
+        loaded = re.findall(r'(?:src|<link[^>]*href)="(https?:[^"]+)"', built.html(page))
+        assert loaded == []
+
+
+def test_rendering_imports_no_torch() -> None:
+    program = (
+        "import sys, compile_in_practice.sphinxext as s;"
+        "from compile_in_practice.sphinxext import staging, cells, drawings, takeaway;"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "False"
