@@ -92,7 +92,7 @@ class Comparison:
     Attributes:
         failures: values that the ledger of this very release contradicts.
         drift: values that differ from the newest known release, on an unknown one.
-        unknown: values that no ledger of this release holds yet.
+        unknown: names that the ledger of this release does not hold yet, all without one.
 
     """
 
@@ -126,7 +126,8 @@ def compare(
                     )
                 )
     if base != torch:
-        return Comparison(failures=[], drift=differs, unknown=[])
+        unknown = [_unknown(item.where, item.name, torch) for item in measured]
+        return Comparison(failures=[], drift=differs, unknown=unknown)
     return Comparison(failures=differs + _stale(ledger, measured, torch), drift=[], unknown=unknown)
 
 
