@@ -6,6 +6,7 @@ of the source that gave it. A build of a release that has a ledger must reproduc
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +118,7 @@ def compare(
             old = stored(ledger, item.name, name, here)
             if old is MISSING:
                 unknown.append(_unknown(item.where, f"{item.name}.{name}", torch))
-            elif old != value:
+            elif _differ(old, value):
                 what = f"{item.name}.{name}: {old!r} -> {value!r}"
                 details = (f"the ledger of torch {base} against this run on torch {torch}",)
                 differs.append(
@@ -129,6 +130,11 @@ def compare(
         unknown = [_unknown(item.where, item.name, torch) for item in measured]
         return Comparison(failures=[], drift=differs, unknown=unknown)
     return Comparison(failures=differs + _stale(ledger, measured, torch), drift=[], unknown=unknown)
+
+
+def _differ(old: Any, new: Any) -> bool:
+    """Return whether two values differ as JSON, where true is not 1."""
+    return json.dumps(old, sort_keys=True) != json.dumps(new, sort_keys=True)
 
 
 ACCEPT = "if the page is right as it stands: nox -s ledger -- {}"
@@ -175,7 +181,7 @@ def elsewhere(
             continue
         for name, value in item.values.items():
             old = stored(ledger, item.name, name, here)
-            if old is not MISSING and old != value:
+            if old is not MISSING and _differ(old, value):
                 found.setdefault(release, {})[name] = old
     return found
 
@@ -223,6 +229,6 @@ def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
             lines.append(f"+ {name}: {after!r}")
         elif after is MISSING:
             lines.append(f"- {name}: {before!r}")
-        elif before != after:
+        elif _differ(before, after):
             lines.append(f"  {name}: {before!r} -> {after!r}")
     return lines
