@@ -23,6 +23,7 @@ ROLE = re.compile(
     r"(?P<code>(?P<ticks>`{2,}).*?(?P=ticks))|\{(?P<role>value|verdict)\}`(?P<text>[^`]+)`"
 )
 RST_ROLE = re.compile(r"(?P<code>``.*?``)|:(?P<role>value|verdict):`(?P<text>[^`]+)`")
+OPEN_ROLE = r"[{:](?:value|verdict)[}:]`"
 NOT_RECORDED = "(not recorded yet)"
 BUILTINS = {
     function.__name__: function
@@ -204,6 +205,9 @@ def substitute(
             )
             shown.append(source)
             continue
+        if re.search(OPEN_ROLE, pattern.sub("", source)):
+            what = "a role that does not end on its line"
+            failures.append(Failure(where=where, what=what, remedy="keep it on one line"))
         shown.append(pattern.sub(replace, source))
     return "\n".join(shown), failures
 
