@@ -259,7 +259,9 @@ class _Reader:
                 continue
             if fence.continues not in seen or fence.continues == fence.name:
                 self.fail(fence.line, f"continues {fence.continues!r}, which is no earlier fence")
-            elif fence.not_run is None and _how(seen[fence.continues]) != _how(fence):
+            elif fence.not_run is not None:
+                continue
+            elif _how(seen[fence.continues]) != _how(fence):
                 self.fail(
                     fence.line,
                     f"continues {fence.continues!r}, which does not run before it",
