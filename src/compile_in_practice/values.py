@@ -24,6 +24,7 @@ ROLE = re.compile(
 )
 RST_ROLE = re.compile(r"(?P<code>``.*?``)|:(?P<role>value|verdict):`(?P<text>[^`]+)`")
 OPEN_ROLE = r"[{:](?:value|verdict)[}:]`"
+WRITTEN = {False: "write {value}`name` on one line", True: "write :value:`name` on one line"}
 NOT_RECORDED = "(not recorded yet)"
 BUILTINS = {
     function.__name__: function
@@ -206,8 +207,8 @@ def substitute(
             shown.append(source)
             continue
         if re.search(OPEN_ROLE, pattern.sub("", source)):
-            what = "a role that does not end on its line"
-            failures.append(Failure(where=where, what=what, remedy="keep it on one line"))
+            what = "a role that does not end on its line, or is written for another markup"
+            failures.append(Failure(where=where, what=what, remedy=WRITTEN[rst]))
         shown.append(pattern.sub(replace, source))
     return "\n".join(shown), failures
 
