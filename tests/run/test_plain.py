@@ -1,0 +1,87 @@
+"""A fence as a plain file in another Python: the check on everything else."""
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from compile_in_practice.failure import BuildError, Failure
+from compile_in_practice.plain import check_python, run_plain
+from compile_in_practice.project import load_project
+from compile_in_practice.reading import page_paths, read_page
+from tests.run.conftest import TORCH, Site, fence
+
+Plain = Callable[[Site], tuple[int, list[Failure]]]
+
+
+@pytest.fixture
+def plain() -> Plain:
+    """Build, then run each fence as a plain file; this Python stands in for the reader's."""
+
+    def run(site: Site) -> tuple[int, list[Failure]]:
+        report = site.build(fresh=True)
+        assert report.failures == []
+        project = load_project(site.root)
+        pages = [read_page(project, path)[0] for path in page_paths(project)]
+        return run_plain(project, pages, report.results, sys.executable, width=2)
+
+    return run
+
+
+def test_fences_and_chains_give_the_same_as_plain_files(site: Site, plain: Plain) -> None:
+    site.page(
+        "same",
+        fence("one", 'n = 3\nassert n == 3\nprint("n", n)', values="{n: n, name: __name__}"),
+        fence("two", 'assert n + 1 == 4\nprint("é")', continues="one", values="{m: n + 1}"),
+        fence(
+            "logs",
+            'import os, sys\nprint("said", os.environ["SAY"], file=sys.stderr)',
+            env="{SAY: hello}",
+            log="[said hello]",
+            values="{n: log.count('hello')}",
+        ),
+    )
+    assert plain(site) == (3, [])
+
+
+def test_another_value_or_output_is_a_failure_with_page_and_line(site: Site, plain: Plain) -> None:
+    set_here_alone = (
+        'import os\n\nn = int(os.environ.get("PYTHONHASHSEED", "1"))\nassert n in {0, 1}'
+    )
+    site.page(
+        "differs",
+        fence("value", set_here_alone, values="{n: n}"),
+        fence("printed", set_here_alone + "\nprint(n)"),
+    )
+    n_ran, failures = plain(site)
+    assert n_ran == 2
+    assert [(failure.where, failure.what) for failure in failures] == [
+        ("docs/differs.md:3", "differs.value.n: 0, as a plain file 1"),
+        ("docs/differs.md:14", "fence printed prints something else"),
+    ]
+    assert failures[1].details == ("on the page: '0\\n'", "as a plain file: '1\\n'")
+
+
+def test_a_fence_that_fails_as_a_plain_file_is_a_failure(site: Site, plain: Plain) -> None:
+    code = 'import os\n\nassert os.environ["PYTHONHASHSEED"] == "0"'
+    site.page("fails", fence("fails", code))
+    _, (failure,) = plain(site)
+    assert (failure.where, failure.what) == ("docs/fails.md:3", "fence fails fails as a plain file")
+    assert failure.details[-1] == "KeyError: 'PYTHONHASHSEED'"
+
+
+def test_a_fence_without_a_result_is_a_failure(site: Site) -> None:
+    path = site.page("new", fence("new", "assert 1 + 1 == 2"))
+    project = load_project(site.root)
+    n_ran, failures = run_plain(
+        project, [read_page(project, path)[0]], site.root / "results", sys.executable, width=1
+    )
+    assert (n_ran, [failure.what for failure in failures]) == (
+        1,
+        ["the run has no result for this fence"],
+    )
+
+
+def test_a_python_that_has_numpy_proves_nothing() -> None:
+    with pytest.raises(BuildError, match=f"is no Python with torch {TORCH} alone: {TORCH} True"):
+        check_python(sys.executable, TORCH)
