@@ -16,11 +16,12 @@ from compile_in_practice.project import load_project
 from compile_in_practice.reading import page_paths, read_page
 from compile_in_practice.recorded import source_digest
 from compile_in_practice.runner import run_jobs
-from compile_in_practice.store import results_folder
+from compile_in_practice.store import read_json, results_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from compile_in_practice.project import Project
     from compile_in_practice.runner import Ended
 
 LIMIT_S = 300.0
@@ -29,7 +30,8 @@ LIMIT_S = 300.0
 def record_fences(root: Path, torch: str | None = None) -> tuple[Path, int, list[Failure]]:
     """Return the record's path, how many fences it holds, and what failed.
 
-    Fences that fail are not in the record, so that a page shows them as missing.
+    Fences that fail are not in the record, so that a page shows them as missing. What
+    the same compiler has recorded on the same release is not run again.
 
     Raises:
         BuildError: there is no C++ compiler, or torch is not the release asked for.
@@ -43,7 +45,9 @@ def record_fences(root: Path, torch: str | None = None) -> tuple[Path, int, list
         for path in page_paths(project)
         for chain in page_chains(read_page(project, path)[0], record="inductor")
     ]
-    kept: dict[str, dict[str, Any]] = {}
+    kept = _known(project, environment.torch, compiler)
+    kept = {sha: kept[sha] for chain in chains for sha in _digests(chain) if sha in kept}
+    chains = [chain for chain in chains if not _digests(chain) <= set(kept)]
     failures: list[Failure] = []
     by_key = {chain.key: chain for chain in chains}
 
@@ -83,6 +87,18 @@ def record_fences(root: Path, torch: str | None = None) -> tuple[Path, int, list
         python=platform.python_version(), folder=project.records,
     )  # fmt: skip
     return path, len(kept), failures
+
+
+def _digests(chain: Chain) -> set[str]:
+    return {source_digest(fence) for fence in chain.fences}
+
+
+def _known(project: Project, torch: str, compiler: str) -> dict[str, dict[str, Any]]:
+    """Return what this compiler has recorded on this release already."""
+    path = project.records / f"{records.FENCES}--torch-{torch}.json"
+    if (read_json(path) or {}).get("compiler") != compiler:
+        return {}
+    return records.load_fences(torch, project.records)
 
 
 def _compiler() -> str:
