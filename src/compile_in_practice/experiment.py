@@ -16,6 +16,7 @@ import hashlib
 import importlib.util
 import symtable
 import sys
+import textwrap
 import types
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,7 +107,7 @@ def reach(tree: ast.Module, roots: Iterable[str]) -> ast.Module:
     while grew:
         grew = False
         for index, node in enumerate(tree.body):
-            if index not in chosen and (_is_future(node) or wanted & set(_bound(node))):
+            if index not in chosen and (_is_future(node) or wanted & _bound(node)):
                 chosen.add(index)
                 wanted |= _used(node)
                 grew = True
@@ -150,32 +151,42 @@ def _is_future(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
-def _bound(node: ast.stmt) -> Iterator[str]:
+def _bound(node: ast.stmt) -> set[str]:
     """Names that a top-level statement binds, or whose object it changes."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield node.name
-    elif isinstance(node, ast.Import | ast.ImportFrom):
-        for alias in node.names:
-            yield _alias(alias)
-    else:
-        for child in ast.walk(node):
-            if isinstance(child, ast.Name | ast.Attribute | ast.Subscript) and isinstance(
-                child.ctx, ast.Store
-            ):
-                yield from (name.id for name in ast.walk(child) if isinstance(name, ast.Name))
-            elif isinstance(child, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
-                yield from _bound(child)
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {_alias(alias) for alias in node.names}
+    names: set[str] = set()
+    pending: list[ast.AST] = [node]
+    while pending:
+        child = pending.pop()
+        if isinstance(child, ast.Name | ast.Attribute | ast.Subscript):
+            if isinstance(child.ctx, ast.Store):
+                names |= {name.id for name in ast.walk(child) if isinstance(name, ast.Name)}
+        elif child is not node and isinstance(child, ast.stmt):
+            names |= _bound(child)
+        elif not isinstance(child, ast.comprehension):  # its variables live in it alone
+            pending += ast.iter_child_nodes(child)
+    return names
 
 
 def _used(node: ast.stmt) -> set[str]:
-    """Module-level names that a statement reads: a function's own variables are not among them."""
-    top = symtable.symtable(ast.unparse(node), "statement", "exec")
-    names = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
-    tables = top.get_children()
+    """Module-level names that a statement reads, on each Python the same.
+
+    The statement is looked at as the body of a function, where neither a variable of its
+    own nor one of a comprehension counts as global.
+    """
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return set()
+    body = textwrap.indent(ast.unparse(node), " ")
+    tables = [symtable.symtable(f"def statement():\n{body}", "statement", "exec")]
+    names: set[str] = set()
     while tables:
         table = tables.pop()
         tables += table.get_children()
-        names |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+        if table.get_type() != "module":
+            names |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
     return names
 
 

@@ -221,6 +221,7 @@ def _child(script: Path, todo: Path, done: Path, *, trying: bool) -> None:
         start = time.monotonic()
         rows = experiment(**case)
         line = json.dumps({"case": case, "rows": rows}, allow_nan=False)
+        line = line.replace(f"{ROOT}{os.sep}", "")  # messages name files: keep them relative
         with done.open("a") as file:
             file.write(line + "\n")
         _say(f"  {experiment.name} {case}: {len(rows)} rows, {time.monotonic() - start:.1f} s")
@@ -237,7 +238,7 @@ def _brief(row: Row) -> str:
 def _lost(case: dict[str, Any], status: str, why: str) -> Row:
     name = "_".join(["case", *(f"{key}_{value}" for key, value in case.items())]).lower()
     safe = "".join(letter if letter.isalnum() else "_" for letter in name)
-    return {"name": safe, "status": status, "reason": why, "case": case}
+    return {"name": safe[:60], "status": status, "reason": why, "case": case}
 
 
 def _roots(*, trying: bool) -> tuple[str, ...]:
