@@ -1,9 +1,19 @@
 """
 1. Ceilings: what this card can do
 ==================================
+
+**Question.** How fast does this card copy memory, and how fast does it multiply matrices?
+The other experiments measure themselves against these two rates.
+
+**Prediction.** Both rise with size and then stay level; datasheets are not reached.
+
+**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment ceilings``.
+Elsewhere this page replays what was recorded.
 """
 
 # %%
+# Large buffers of random data, so that no cache holds them. A copy counts the bytes that
+# it reads and those that it writes.
 
 import torch
 
@@ -57,3 +67,37 @@ def experiment(*, what, size):
     else:
         fields = matrix_rate(size, torch.float32, tf32=what == "matmul_tf32")
     return [row(f"{what}_{size}", **fields)]
+
+
+# %%
+# The rates by size, and for a product its error against float64.
+
+from compile_in_practice.replay import flat, pyplot, replay_records, table
+
+records = replay_records(experiment)
+for record in records:
+    columns = {"what": "name", "ms": "median_ms:.4f", "GB/s": "gb_s:.0f", "TFLOP/s": "tflop_s:.0f"}
+    table(flat(record), {**columns, "error": "error_to_float64:.1e"})
+
+# %%
+# The largest copy moves :value:`records.ceilings.copy_4096.gb_s:.0f` GB/s, and the
+# largest bf16 product runs at :value:`records.ceilings.matmul_bf16_16384.tflop_s:.0f`
+# TFLOP/s. Plain fp32 reaches :value:`records.ceilings.matmul_fp32_8192.tflop_s:.0f` TFLOP/s,
+# and TF32 :value:`records.ceilings.matmul_tf32_8192.tflop_s:.0f` at a larger error.
+# Divide your kernel's bytes by the first rate, its operations by the second: the larger
+# time is a floor that no compiler passes.
+
+plt = pyplot()
+figure, axes = plt.subplots(figsize=(6, 2.4))
+for record in records:
+    rows = [row for row in flat(record) if "gb_s" in row]
+    axes.plot([row["size"] for row in rows], [row["gb_s"] for row in rows], "o-", color="0.2")
+axes.set_xscale("log", base=2)
+axes.set_ylim(bottom=0)
+axes.set_xlabel("MiB of one buffer")
+axes.set_ylabel("GB/s, read and written")
+figure.tight_layout()
+
+# %%
+# **What this does not show.** What a kernel with another mix of reads and writes reaches,
+# and what the card does hot: each rate comes from short runs.

@@ -1,9 +1,19 @@
 """
-4. CUDA-graph rules: what is overwritten, what is skipped, what is recorded again
-=================================================================================
+4. CUDA-graph rules: what is overwritten, skipped and recorded again
+====================================================================
+
+**Question.** What does ``mode="reduce-overhead"`` do with an output that is held, with a
+function that CUDA graphs cannot take, with each new shape, and with gradients added up?
+
+**Prediction.** The documents say that a held output raises an error when it is read; that
+skips are logged; that each shape is recorded once.
+
+**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment cudagraph_rules``.
+Elsewhere this page replays what was recorded.
 """
 
 # %%
+# Small models: these are rules, compared bit for bit, not speeds.
 
 import torch
 from torch import nn
@@ -237,3 +247,112 @@ def compare(actual, expected):
     """Largest relative difference of a gradient."""
     worst = max(float((a - e).norm() / e.norm()) for a, e in zip(actual, expected, strict=True))
     return {"worst_relative": worst, "outcome": "same" if worst < 1e-3 else "different"}
+
+
+# %%
+# What became of an output that was held across the next call.
+
+import textwrap
+
+from compile_in_practice.replay import flat, pyplot, replay_records, table
+
+records = replay_records(experiment)
+for record in records:
+    rows = [each for each in flat(record) if each.get("rule") == "held"]
+    table(rows, {"held": "way", "from call": "held_call", "what happened": "outcome"})
+
+# %%
+# The first calls warm up and record, and a held output of theirs
+# :verdict:`raises <records.cudagraph_rules.held_plain_call1.outcome == "raises" and records.cudagraph_rules.held_plain_call2.outcome == "raises">`.
+# From the third call on the graph is replayed, and the held output
+# :verdict:`silently becomes the next one <records.cudagraph_rules.held_plain_call3.outcome == "overwritten with the next output">`:
+# no error, other numbers. ``cudagraph_mark_step_begin``
+# :verdict:`changes nothing <records.cudagraph_rules.held_mark_call3.outcome == records.cudagraph_rules.held_plain_call3.outcome and records.cudagraph_rules.held_mark_call1.outcome == records.cudagraph_rules.held_plain_call1.outcome>`
+# about it. A clone stays :verdict:`intact <records.cudagraph_rules.held_clone_call1.outcome == "intact" and records.cudagraph_rules.held_clone_call2.outcome == "intact" and records.cudagraph_rules.held_clone_call3.outcome == "intact">`.
+#
+# Clone what you keep. A passing test proves little: one that makes two calls sees the error,
+# a job that makes three does not.
+
+for record in records:
+    rows = [each for each in flat(record) if each.get("rule") == "skip"]
+    columns = {"function": "name", "graph launches": "n_graph_launches", "skips": "n_skips"}
+    table([each for each in rows if "n_skips" in each], columns)
+    print()
+    errors = [each for each in rows if "outcome" in each]
+    table(errors, {"as an error": "name", "outcome": "outcome"})
+    for each in errors:
+        if each["message"]:
+            print(textwrap.fill(f"{each['name']}: {each['message']}", 96))
+
+# %%
+# This release partitions a graph around a CPU operation or a size that depends on data:
+# :value:`records.cudagraph_rules.skip_cpu_op_partition.n_graph_launches:.0f` graphs replay,
+# where without partition nothing does. A mutated input is
+# :verdict:`skipped either way <records.cudagraph_rules.skip_mutated_input_partition.n_skips == 1 and records.cudagraph_rules.skip_mutated_input_whole.n_skips == 1>`,
+# in silence unless you ask. ``torch._inductor.config.triton.cudagraph_or_error = True``
+# makes that skip an error with the line at fault: set it in the test of a job that relies on
+# CUDA graphs.
+
+for record in records:
+    rows = [each for each in flat(record) if each.get("rule") == "shapes"]
+    cells = []
+    for each in rows:
+        calls = dict(
+            zip(
+                ("first", "second", "third", "last"),
+                [*each["calls_ms"][:3], each["calls_ms"][-1]],
+                strict=True,
+            )
+        )
+        cells.append({**each, **calls})
+    columns = {"shape": "name", "rows": "size", "first ms": "first:.1f", "second": "second:.1f"}
+    table(cells, {**columns, "third": "third:.2f", "last": "last:.2f", "eager": "eager_ms:.2f"})
+
+# %%
+# With ``dynamic=True`` a new length costs a warm-up and a recording,
+# :value:`records.cudagraph_rules.shape_dynamic_800.calls_ms[0] + records.cudagraph_rules.shape_dynamic_800.calls_ms[1]:.0f`
+# ms here, and no compile. A bucket pays a compile once; a length that falls into a known
+# bucket replays at once. The small stack here is
+# :verdict:`slower replayed than eager <records.cudagraph_rules.shape_dynamic_800.calls_ms[5] > records.cudagraph_rules.shape_dynamic_800.eager_ms>`
+# when each call is waited for.
+
+for record in records:
+    rows = [each for each in flat(record) if each.get("rule") == "accumulate"]
+    columns = {
+        "gradients": "name",
+        "outcome": "outcome",
+        "largest difference": "worst_relative:.2g",
+    }
+    table(rows, columns)
+
+# %%
+# Four micro-batches whose gradients add up come out
+# :verdict:`wrong, without an error <records.cudagraph_rules.accumulate_plain_step1.outcome == "different" and records.cudagraph_rules.accumulate_plain_step2.outcome == "different" and records.cudagraph_rules.accumulate_plain_step3.outcome == "different">`:
+# after ``zero_grad(set_to_none=True)`` the first backward's own output becomes ``p.grad``, and
+# the next replay writes to the same memory. Give each parameter a gradient of its own
+# before the first backward, and zero it in place:
+# :verdict:`the same as eager <records.cudagraph_rules.accumulate_kept_grads_step1.outcome == "same" and records.cudagraph_rules.accumulate_kept_grads_step2.outcome == "same" and records.cudagraph_rules.accumulate_kept_grads_step3.outcome == "same">`.
+#
+# .. code-block:: python
+#
+#    for p in model.parameters():
+#        p.grad = torch.zeros_like(p)
+#    ...
+#    optimizer.zero_grad(set_to_none=False)
+
+plt = pyplot()
+figure, axes = plt.subplots(figsize=(6, 2.6))
+for record in records:
+    for way, style in (("dynamic", "o-"), ("buckets", "s--")):
+        rows = [r for r in flat(record) if r.get("rule") == "shapes" and r["way"] == way]
+        lengths = [int(each["name"].rpartition("_")[2]) for each in rows]
+        axes.plot(lengths, [each["calls_ms"][0] for each in rows], style, color="0.2", label=way)
+axes.set_yscale("log")
+axes.set_xlabel("length, in the order of arrival")
+axes.set_ylabel("ms of its first call")
+axes.legend(frameon=False)
+figure.tight_layout()
+
+# %%
+# **What this does not show.** Other releases: run the script on yours before you rely on a
+# row. An input on a second GPU is not among the skips here.

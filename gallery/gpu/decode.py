@@ -1,9 +1,20 @@
 """
-11. Decode: tokens a second with a growing and with a static cache
-==================================================================
+11. Decode: a growing and a static cache
+========================================
+
+**Question.** How many tokens a second does a model decode with a cache that grows, and with
+one of fixed length?
+
+**Prediction.** Eager waits for launches. The static cache compiles once and lets CUDA graphs
+replay; the growing one compiles twice and cannot use them.
+
+**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment decode``.
+Elsewhere this page replays what was recorded.
 """
 
 # %%
+# A GPT-2-sized model and one ten times as large, batch one. Each way decodes the same
+# tokens, and the last logits are compared with growing eager.
 
 import torch
 import torch.nn.functional as F
@@ -167,3 +178,72 @@ def static_pass(step, prompt, tokens, positions):
         torch.compiler.cudagraph_mark_step_begin()
         logits = step(token, position, keys, values)
     return logits.clone()
+
+
+# %%
+# Time a token, compiles, and the floor that reading the weights sets.
+
+from compile_in_practice.replay import flat, pyplot, replay_records, table
+
+records = replay_records(experiment)
+for record in records:
+    rows = flat(record)
+    rate = record.data["yardstick"]["copy_gb_s"]
+    for row in rows:
+        row["floor"] = row["weight_gb"] / rate * 1e3
+    columns = {
+        "way": "name",
+        "ms a token": "median_ms:.2f",
+        "tokens/s": "tokens_per_s:.0f",
+        "floor ms": "floor:.2f",
+    }
+    columns |= {
+        "busy": "share:.2f",
+        "graphs": "n_graphs",
+        "cold s": "cold_s:.1f",
+        "peak GB": "peak_gb:.2f",
+    }
+    table(rows, {**columns, "difference": "relative:.0e"})
+
+# %%
+# ``reduce-overhead`` on the static cache takes
+# :value:`records.decode.small_static_reduce_overhead.median_ms:.1f` ms a token, and a kernel runs for
+# :value:`records.decode.small_static_reduce_overhead.share:.0%` of them: nothing is replayed. The
+# step writes to a cache that the caller hands in, and the fourth experiment shows that a mutated
+# input is :verdict:`skipped <records.cudagraph_rules.skip_mutated_input_partition.n_skips == 1>`
+# in silence. One forward of this model without a cache replays in
+# :value:`records.launch_overhead.t1_reduce_overhead.median_ms:.2f` ms.
+#
+# Mark each cache tensor with ``torch._dynamo.mark_static_address`` or make it a buffer of the
+# module, and let ``torch._inductor.config.triton.cudagraph_or_error`` fail where a graph is
+# still skipped. The thirteenth experiment has that fix, and waits for its record.
+#
+# Eager with the static cache is
+# :verdict:`slower than with the growing one <records.decode.small_static.median_ms > records.decode.small_growing.median_ms>`:
+# it launches more kernels. For the large model the default mode on a static cache is
+# :value:`records.decode.large_static_default.speedup:.2f` times as fast as growing eager.
+
+plt = pyplot()
+figure, axes = plt.subplots(figsize=(6, 3))
+for record in records:
+    rows = flat(record)
+    names = [row["name"].replace("_", " ") for row in rows]
+    axes.barh(
+        names, [row["median_ms"] for row in rows], color="none", edgecolor="0.2", label="token"
+    )
+    axes.barh(
+        names,
+        [row["kernel_ms"] for row in rows],
+        color="0.6",
+        hatch="///",
+        edgecolor="0.2",
+        label="kernels",
+    )
+axes.set_xlabel("ms a token")
+axes.legend(frameon=False)
+axes.invert_yaxis()
+figure.tight_layout()
+
+# %%
+# **What this does not show.** Sampling, batches, long contexts. The prefill by buckets is the
+# next experiment.

@@ -1,9 +1,19 @@
 """
 3. Launch overhead: a GPT-2-sized model from one token to sixteen thousand
 ==========================================================================
+
+**Question.** At how many tokens does each mode stop paying?
+
+**Prediction.** With few tokens the GPU waits for launches, so CUDA graphs win by a factor.
+With many it is busy, and every mode comes close to eager.
+
+**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment launch_overhead``.
+Elsewhere this page replays what was recorded.
 """
 
 # %%
+# One forward of a model with random weights in bf16. More tokens than positions become
+# more rows of the batch.
 
 import torch
 
@@ -43,3 +53,63 @@ def experiment(*, n_tokens, modes, n_layer=12):
     for each in rows:
         each.setdefault("facts", {})["weight_gb"] = round(model.weight_gb(), 4)
     return rows
+
+
+# %%
+# Time of a call, the share of it in which a kernel ran, and compile seconds.
+
+from compile_in_practice.replay import flat, pyplot, replay_records, table
+
+records = replay_records(experiment)
+for record in records:
+    columns = {
+        "what": "name",
+        "ms": "median_ms:.3f",
+        "p10": "low_ms:.3f",
+        "p90": "high_ms:.3f",
+        "busy": "share:.2f",
+        "speedup": "speedup:.2f",
+    }
+    table(
+        flat(record),
+        {**columns, "cold s": "cold_s:.1f", "warm s": "warm_s:.1f", "difference": "relative:.0e"},
+    )
+
+# %%
+# With a single token the GPU works for
+# :value:`records.launch_overhead.t1_eager.share:.0%` of eager's time, and
+# ``reduce-overhead`` is :value:`records.launch_overhead.t1_reduce_overhead.speedup:.1f`
+# times as fast. At the largest size it is
+# :value:`records.launch_overhead.t16384_reduce_overhead.speedup:.2f` times: the GPU was
+# busy for :value:`records.launch_overhead.t16384_eager.share:.0%` of the time already.
+# ``max-autotune`` took :value:`records.launch_overhead.t16384_max_autotune.cold_s:.0f` s to
+# compile there and :verdict:`is no faster than the default <records.launch_overhead.t16384_max_autotune.median_ms >= records.launch_overhead.t16384_default.median_ms>`.
+#
+# Measure the busy share of your own step first. Near one, no mode helps; near zero, take
+# ``mode="reduce-overhead"``.
+#
+# A decode step must read every weight once:
+# :value:`records.launch_overhead.t1_eager.weight_gb:.3f` GB at the copy bandwidth are
+# :value:`records.launch_overhead.t1_eager.weight_gb / records.ceilings.copy_4096.gb_s * 1e3:.3f`
+# ms. ``reduce-overhead`` takes :value:`records.launch_overhead.t1_reduce_overhead.median_ms:.3f` ms.
+
+plt = pyplot()
+figure, axes = plt.subplots(figsize=(6, 3))
+styles = {"eager": "s--", "default": "^-.", "reduce_overhead": "o-", "max_autotune": "x:"}
+for record in records:
+    for way, style in styles.items():
+        rows = [row for row in flat(record) if row["name"].partition("_")[2] == way]
+        places = [row["n_tokens"] for row in rows]
+        axes.plot(places, [row["median_ms"] for row in rows], style, color="0.2", label=way)
+axes.set_xscale("log", base=2)
+axes.set_yscale("log")
+axes.set_xlabel("tokens in one forward")
+axes.set_ylabel("ms")
+axes.legend(frameon=False, ncols=2)
+figure.tight_layout()
+
+# %%
+# **What this does not show.** This machine is a virtual one and launches slowly: the
+# header has the microseconds of an empty launch. A machine that launches faster gains less
+# from CUDA graphs. Warm is a second compile in the same process, after a Dynamo reset.
+# For a mode with CUDA graphs the peak leaves out what the graphs' own pool holds.

@@ -1,9 +1,20 @@
 """
 5. max-autotune: when a template beats the library
 ==================================================
+
+**Question.** For which products does ``max-autotune`` find something faster than cuBLAS,
+and what does the search cost?
+
+**Prediction.** Square bf16 products: nothing, the library is near its peak. Odd sizes and
+decode shapes: something.
+
+**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment max_autotune``.
+Elsewhere this page replays what was recorded.
 """
 
 # %%
+# The same product in eager and in each mode. The kernels' own time stands beside the
+# call's, since a single small product is mostly launch.
 
 import torch
 import torch.nn.functional as F
@@ -75,3 +86,49 @@ def picked(function, arguments):
     compiled = torch.compile(function, **NO_CUDAGRAPHS)
     compiled(*arguments)
     return kernel_names(lambda: compiled(*arguments))[:4]
+
+
+# %%
+# Calls, kernels, and the seconds of the search.
+
+from compile_in_practice.replay import flat, pyplot, replay_records, table
+
+records = replay_records(experiment)
+for record in records:
+    columns = {"product": "name", "ms": "median_ms:.4f", "kernel ms": "kernel_ms:.4f"}
+    table(
+        flat(record),
+        {**columns, "speedup": "speedup:.2f", "cold s": "cold_s:.1f", "difference": "relative:.0e"},
+    )
+    print()
+    for row in flat(record):
+        if "kernel" in row:
+            print(f"{row['name']}: {', '.join(name[:44] for name in row['kernel'])}")
+
+# %%
+# On the square product ``max-autotune`` :verdict:`loses <records.max_autotune.matmul_4096_4096_4096_bf16_max_autotune.lost>`:
+# the library's own kernel wins the search, and CUDA graphs add copies of the inputs. On
+# odd sizes every mode is about as good as the default, which already is
+# :value:`records.max_autotune.matmul_4093_4095_4097_bf16_default.speedup:.1f` times as fast as
+# eager: Inductor pads the sizes, and the library takes a better kernel. A Triton template won the
+# decode shape, and its kernel is
+# :verdict:`slower than the library's two <records.max_autotune.matmul_16_4096_4096_bf16_no_cudagraphs.kernel_ms > records.max_autotune.matmul_16_4096_4096_bf16_eager.kernel_ms>`.
+#
+# Try the default first. Pay for the search where a profile shows a product with sizes that
+# the library handles badly, and compare kernels, not calls.
+
+plt = pyplot()
+figure, axes = plt.subplots(figsize=(6, 3))
+for record in records:
+    rows = [row for row in flat(record) if "kernel_ms" in row]
+    names = [row["name"].replace("matmul_", "").replace("_bf16", "") for row in rows]
+    bars = axes.barh(names, [row["kernel_ms"] for row in rows], color="0.75", edgecolor="0.2")
+    axes.bar_label(bars, fmt="%.3f", padding=3)
+axes.set_xlabel("ms in kernels")
+axes.margins(x=0.15)
+axes.invert_yaxis()
+figure.tight_layout()
+
+# %%
+# **What this does not show.** Convolutions and fp32: the recording's time was over before
+# them. A product inside a model, whose epilogue a template could take along.

@@ -1,9 +1,20 @@
 """
-13. Surprises: other digits, more memory, the price of guards
-=============================================================
+13. Surprises: a skipped cache, other digits, more memory, the price of guards
+==============================================================================
+
+**Question.** When does a decode step's cache stop CUDA graphs? Why does a compiled bf16 result
+differ from eager? When does compiled code need more memory? What do guards cost for each call?
+
+**Prediction.** A cache handed in is a mutated input and is skipped; marked static it is not. The
+compiled result is nearer to float64. Recordings for each shape hold memory. Guards cost
+microseconds, more with more modules.
+
+**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment surprises``.
+Elsewhere this page replays what was recorded.
 """
 
 # %%
+# Four small experiments, each against eager.
 
 import time
 
@@ -208,3 +219,27 @@ def call_us(function, x):
         samples.append((time.perf_counter() - begin) / 200 * 1e6)
     synchronize()
     return {"samples_us": samples, "median_us": sorted(samples)[5]}
+
+
+# %%
+# No record exists yet, and this page says so.
+
+from compile_in_practice.replay import flat, replay_records, table
+
+records = replay_records(experiment)
+for record in records:
+    columns = {
+        "what": "name",
+        "ms": "median_ms:.3f",
+        "skips": "n_skips",
+        "to float64": "relative_to_float64:.1e",
+    }
+    columns |= {
+        "peak GB": "peak_gb:.2f",
+        "reserved GB": "reserved_gb:.2f",
+        "us a call": "median_us:.1f",
+    }
+    table(flat(record), {**columns, "to eager": "relative:.0e"})
+
+# %%
+# **What this does not show.** Your model: each row is a small case that you can change and run.

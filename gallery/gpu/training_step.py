@@ -1,9 +1,20 @@
 """
 8. A training step
 ==================
+
+**Question.** What does each way to compile a GPT-2-sized training step save, and after how
+many steps is its compile time paid back?
+
+**Prediction.** Compiling forward and loss saves kernel time; CUDA graphs save the launches
+that are left.
+
+**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment training_step``.
+Elsewhere this page replays what was recorded.
 """
 
 # %%
+# Forward and loss in bf16 autocast, backward, fused AdamW with a tensor learning rate. The
+# losses of the first steps are compared with eager's.
 
 import torch
 import torch.nn.functional as F
@@ -112,3 +123,65 @@ def train(variant, batch, length, n_layer):
 def losses(step, pairs):
     """Loss of each step."""
     return [float(step(x, y)) for x, y in pairs]
+
+
+# %%
+# The step in each way, and the steps until it has paid for its compile.
+
+from compile_in_practice.replay import flat, pyplot, replay_records, table
+
+records = replay_records(experiment)
+for record in records:
+    rows = flat(record)
+    eager_ms = rows[0]["median_ms"]
+    for row in rows[1:]:
+        saved_ms = eager_ms - row["median_ms"]
+        row["paid"] = f"{row['cold_s'] * 1e3 / saved_ms:.0f}" if saved_ms > 0 else "never"
+    columns = {
+        "step": "name",
+        "ms": "median_ms:.1f",
+        "p10": "low_ms:.1f",
+        "p90": "high_ms:.1f",
+        "busy": "share:.2f",
+        "tokens/s": "tokens_per_s:.0f",
+    }
+    columns |= {"cold s": "cold_s:.1f", "paid after": "paid", "peak GB": "peak_gb:.1f"}
+    table(rows, {**columns, "losses differ": "relative:.0e"})
+
+# %%
+# ``reduce-overhead`` takes :value:`records.training_step.reduce_overhead.median_ms:.1f` ms
+# against eager's :value:`records.training_step.eager.median_ms:.1f` ms. The default mode cuts the
+# kernels' time from :value:`records.training_step.eager.kernel_ms:.1f` ms to
+# :value:`records.training_step.default.kernel_ms:.1f` ms, and the step waits for the CPU
+# instead. Compiling the whole step takes
+# :value:`records.training_step.whole_step.median_ms:.1f` ms, and longest to compile.
+# Compiled autograd :verdict:`loses to eager <records.training_step.compiled_autograd.median_ms > records.training_step.eager.median_ms>`
+# here.
+#
+# Compile forward and loss, then look at the busy share; add CUDA graphs when it is low.
+
+plt = pyplot()
+figure, axes = plt.subplots(figsize=(6, 2.6))
+for record in records:
+    rows = flat(record)
+    names = [row["name"].replace("_", " ") for row in rows]
+    axes.barh(
+        names, [row["median_ms"] for row in rows], color="none", edgecolor="0.2", label="step"
+    )
+    axes.barh(
+        names,
+        [row["kernel_ms"] for row in rows],
+        color="0.6",
+        hatch="///",
+        edgecolor="0.2",
+        label="kernels",
+    )
+axes.set_xlabel("ms a step")
+axes.legend(frameon=False)
+axes.invert_yaxis()
+figure.tight_layout()
+
+# %%
+# **What this does not show.** What the graphs' pool holds: the peak is the allocator's, and
+# memory inside a recorded graph is not in it. A machine that launches faster gains less from
+# CUDA graphs; the header has this one's.

@@ -55,7 +55,7 @@ def replay_records(experiment: Callable[..., Any], folder: Path = RECORDS) -> li
     records = find(script.name, folder)
     for record in records:
         check(record, script.hash)
-        print(provenance(record))
+        print(provenance(record), end="\n\n")
     if not records:
         print(f"NO RECORD of {script.name} yet: this page shows no measurement.")
         print(f"Make one: python -m compile_in_practice.record --experiment {script.name}")
@@ -78,12 +78,28 @@ def provenance(record: Record) -> str:
             f"{facts['n_cpus']} CPUs of {facts['cpu']}, "
             f"hypervisor {facts['hypervisor'] or 'none seen'}"
         )
-    if not record.data["complete"]:
-        lines.append("INCOMPLETE: some cases were not recorded")
+    n_skipped = sum(row["status"] == "skipped" for row in record.rows)
+    if n_skipped:
+        lines.append(f"INCOMPLETE: {n_skipped} cases were not recorded")
+    if record.data["beside"]:
+        lines.append(f"meanwhile on the same host: {record.data['beside']}")
+    lines += [_agreement(record, again) for again in record.data["again"]]
     current = build_torch()
     if current and release_key(record.torch) < release_key(current):
         lines.append(f"OLDER than this build's torch {current}: it may behave otherwise there")
     return "\n".join(lines)
+
+
+def _agreement(record: Record, again: dict[str, Any]) -> str:
+    """How far medians measured again lie outside the recorded spread."""
+    spreads = {row["name"]: row["timing"] for row in record.rows if "timing" in row}
+    common = {n: ms for n, ms in again["medians_ms"].items() if n in spreads}
+    inside = sum(
+        spreads[name]["spread_ms"][0] <= ms <= spreads[name]["spread_ms"][1]
+        for name, ms in common.items()
+    )
+    place = "in another process" if again["kind"] == "process" else "on another lease"
+    return f"measured again {place}: {inside} of {len(common)} medians lie in the recorded spread"
 
 
 def build_torch() -> str | None:
@@ -112,8 +128,9 @@ def table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> None
 
 
 def flat(record: Record) -> list[dict[str, Any]]:
-    """Rows of a record with the names that prose uses as keys, for `table`."""
-    return [{"name": name, **values} for name, values in record.values.items()]
+    """Rows of a record, but skipped ones, with the names that prose uses as keys."""
+    rows = [{"name": name, **values} for name, values in record.values.items()]
+    return [row for row in rows if row["status"] != "skipped"]
 
 
 def _cell(row: Mapping[str, Any], spec: str) -> str:
