@@ -84,6 +84,7 @@ def plain(session: nox.Session) -> None:
     """Run each fence as a plain file where torch alone is installed."""
     release, extra = split(session)
     alone = install(session, f"plain-{release}", [LOCKS / f"torch-{release}.txt"])
+    alone = str(Path(alone).absolute())  # fences run in folders of their own
     python = environment(session, release)
     module(session, python, "plain", "--torch", release, "--python", alone, *extra)
 

@@ -94,7 +94,7 @@ def test_environment_is_installed_once_and_again_when_a_lock_changes(
 
 
 def test_plain_environment_has_torch_alone(noxfile: ModuleType, tmp_path: Path) -> None:
-    session = Session(tmp_path / ".nox", "2.8.0")
+    session = Session(Path(".nox"), "2.8.0")
     noxfile.plain.func(session)
     plain = [args for args in session.ran if any("plain-2.8.0" in arg for arg in args)]
     lock = ".ci/requirements/torch-2.8.0.txt"
