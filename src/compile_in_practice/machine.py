@@ -13,8 +13,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import torch
-
 PREFIXES = ("TORCH", "PYTORCH", "TRITON", "CUDA_", "NCCL_", "OMP_", "MKL_")
 GPU_FIELDS = ("driver_version", "power.limit")
 CLOCK_FIELDS = ("clocks.sm", "clocks.mem", "power.draw", "temperature.gpu")
@@ -25,6 +23,8 @@ def machine() -> dict[str, Any]:
 
     Source: https://docs.pytorch.org/docs/2.11/cuda.html for the device queries.
     """
+    import torch  # noqa: PLC0415  the recorder itself reads clocks, and needs no torch
+
     return {
         "torch": str(torch.__version__).partition("+")[0],
         "torch_build": str(torch.__version__),
@@ -50,6 +50,8 @@ def clocks() -> dict[str, float]:
 
 def empty_launch_us(n_launches: int = 1000, n_samples: int = 15) -> float:
     """Median microseconds that the CPU needs to launch one kernel that does nothing."""
+    import torch  # noqa: PLC0415  as in machine
+
     samples = []
     for _ in range(n_samples):
         torch.cuda.synchronize()
@@ -71,6 +73,8 @@ def slug(facts: dict[str, Any]) -> str:
 
 
 def _gpu() -> dict[str, Any]:
+    import torch  # noqa: PLC0415  as in machine
+
     properties = torch.cuda.get_device_properties(0)
     driver, power = _smi(GPU_FIELDS) or ("unknown", "0")
     return {

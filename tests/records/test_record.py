@@ -1,0 +1,159 @@
+"""What a record must hold, what is refused, and what a page shows of it."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compile_in_practice import experiment, record, replay
+
+ROOT = Path(__file__).parents[2]
+CEILINGS = next((ROOT / "gallery" / "records").glob("ceilings--*.json"))
+SCRIPTS = {path.stem: path for path in (ROOT / "gallery").glob("[lg]*/*.py")}
+COMMITTED = [p for p in record.RECORDS.glob("*.json") if not p.name.startswith(record.FENCES)]
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def changed(folder: Path, change: Change) -> Path:
+    data = json.loads(CEILINGS.read_text())
+    change(data)
+    path = folder / CEILINGS.name
+    path.write_text(json.dumps(data))
+    return path
+
+
+def set_row(**fields: Any) -> Change:
+    return lambda data: data["rows"][3].update(fields)
+
+
+def set_median(value: float) -> Change:
+    return lambda data: data["rows"][0]["timing"].update(median_ms=value)
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
+def test_a_committed_record_is_valid_and_belongs_to_its_experiment(path: Path) -> None:
+    loaded = record.load(path)
+    record.check(loaded, experiment.load(SCRIPTS[loaded.experiment]).hash)
+    assert path.name.startswith(f"{loaded.experiment}--")
+    assert path.name.endswith(f"--torch-{loaded.torch}.json")
+    assert "/work" not in path.read_text()
+
+
+def test_the_record_with_inductor_on_a_cpu_exists_for_both_releases() -> None:
+    found = record.find("cpu_fusion")
+    assert [one.torch for one in found] == ["2.8.0", "2.15.0"]
+    assert all(one.data["machine"]["compiler"] for one in found)
+    for one in found:
+        counts = {name: values.get("n_generated") for name, values in one.values.items()}
+        assert counts == {"reduction": 1, "pointwise": 1, "whole": 1, "modes": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (lambda data: data.update(surprise=1), "surprise"),
+        (lambda data: data.pop("clocks"), "clocks"),
+        (set_row(colour="red"), "rows[3]"),
+        (set_median(-1.0), "rows[0].timing.median_ms"),
+        (lambda data: data["rows"][0].update(facts={"load_s": -1.0}), "rows[0].facts.load_s"),
+        (lambda data: data["rows"][0].update(status="fine"), "rows[0].status"),
+        (lambda data: data.update(hash="123"), "hash"),
+        (lambda data: data.update(schema=2), "schema"),
+        (lambda data: data.pop("schema"), "schema"),
+        (lambda data: data["machine"].update(torch="new"), "machine.torch"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_file(tmp_path: Path, change: Change, field: str) -> None:
+    path = changed(tmp_path, change)
+    with pytest.raises(record.RecordError) as caught:
+        record.load(path)
+    assert str(path) in str(caught.value)
+    assert field in str(caught.value)
+
+
+def test_nan_is_refused_on_reading_and_on_writing(tmp_path: Path) -> None:
+    path = changed(tmp_path, set_median(float("nan")))
+    with pytest.raises(record.RecordError, match=re.escape(str(path)) + ".*NaN"):
+        record.load(path)
+    with pytest.raises(ValueError, match="JSON compliant"):
+        record.write(tmp_path / "new.json", {"ms": float("inf")})
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_a_truncated_file_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / CEILINGS.name
+    path.write_text(CEILINGS.read_text()[:400])
+    with pytest.raises(record.RecordError, match=re.escape(str(path)) + r":\d+: truncated"):
+        record.load(path)
+
+
+def test_an_edited_experiment_refuses_its_old_record() -> None:
+    with pytest.raises(record.RecordError, match=r"edited after.*--experiment ceilings"):
+        record.check(record.load(CEILINGS), "0" * 64)
+
+
+def replayed(tmp_path: Path, text: str) -> list[record.Record]:
+    script = tmp_path / "ceilings.py"
+    script.write_text(text)
+    function = experiment.load(script).namespace.experiment
+    return replay.replay_records(function, tmp_path)
+
+
+def test_a_replay_labels_a_record_of_an_older_torch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "build_torch", lambda: "2.15.0")
+    shutil.copy(CEILINGS, tmp_path)
+    (one,) = replayed(tmp_path, SCRIPTS["ceilings"].read_text())
+    out = capsys.readouterr().out
+    assert one.torch == "2.11.0"
+    assert "NVIDIA H200" in out
+    assert "OLDER than this build's torch 2.15.0" in out
+
+
+def test_a_replay_of_an_edited_experiment_fails(tmp_path: Path) -> None:
+    shutil.copy(CEILINGS, tmp_path)
+    edited = SCRIPTS["ceilings"].read_text().replace("n_samples=40", "n_samples=41")
+    with pytest.raises(record.RecordError, match="edited"):
+        replayed(tmp_path, edited)
+
+
+def test_an_edited_sentence_needs_no_new_record(tmp_path: Path) -> None:
+    shutil.copy(CEILINGS, tmp_path)
+    edited = SCRIPTS["ceilings"].read_text().replace("# The rates by size", "# All rates by size")
+    assert len(replayed(tmp_path, edited)) == 1
+
+
+def test_a_missing_record_leaves_a_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert replayed(tmp_path, SCRIPTS["ceilings"].read_text()) == []
+    assert "NO RECORD of ceilings" in capsys.readouterr().out
+
+
+def test_releases_are_ordered_as_numbers() -> None:
+    assert record.release_key("2.8.0") < record.release_key("2.15.0+cpu")
+
+
+def test_fences_are_kept_by_the_hash_of_their_source(tmp_path: Path) -> None:
+    fence = {"page": "p", "name": "n", "stdout": "1\n", "values": {"a": 1}, "n_asserts": 2}
+    path = record.save_fences(
+        "2.8.0", {"ab": fence}, compiler="g++", python="3.11.7", folder=tmp_path
+    )
+    assert record.load_fences("2.8.0", tmp_path) == {"ab": fence}
+    assert record.load_fences("2.9.1", tmp_path) == {}
+    path.write_text(path.read_text().replace('"stdout"', '"stderr"'))
+    with pytest.raises(record.RecordError, match=r"fences\.ab.*stdout"):
+        record.load_fences("2.8.0", tmp_path)
+
+
+def test_the_reference_names_each_field_of_the_schema() -> None:
+    page = (ROOT / "docs" / "reference" / "record-schema.md").read_text()
+    schema = record.schema()
+    machine = schema["properties"]["machine"]["properties"]
+    fields = {*schema["properties"], *machine, *schema["$defs"]["row"]["properties"]}
+    fields |= set(machine["gpu"]["oneOf"][1]["properties"])
+    assert sorted(name for name in fields if not re.search(rf"\b{name}\b", page)) == []
