@@ -6,6 +6,7 @@ may hold none of them, and torch itself behaves differently where numpy is found
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.machinery import PathFinder, SourceFileLoader
 from typing import TYPE_CHECKING
@@ -54,8 +55,17 @@ class TorchAlone(PathFinder):
             spec.loader = RefusingLoader(fullname, str(spec.origin))
         if spec is None or path is not None or fullname in cls.allowed:
             return spec
-        where = spec.origin or next(iter(spec.submodule_search_locations or []), "")
-        return None if where.startswith(cls.installed) else spec
+        return None if cls._folder(spec) in cls.installed else spec
+
+    @staticmethod
+    def _folder(spec: ModuleSpec) -> str:
+        """Return the folder in which a top-level module or package lies.
+
+        What an allowed package carries inside itself (setuptools does) is its own.
+        """
+        if spec.submodule_search_locations is not None:
+            return os.path.dirname(next(iter(spec.submodule_search_locations), ""))  # noqa: PTH120  (found a thousand times)
+        return os.path.dirname(spec.origin or "")  # noqa: PTH120  (as above)
 
 
 class RefusingLoader(SourceFileLoader):
