@@ -55,17 +55,12 @@ class TorchAlone(PathFinder):
             spec.loader = RefusingLoader(fullname, str(spec.origin))
         if spec is None or path is not None or fullname in cls.allowed:
             return spec
-        return None if cls._folder(spec) in cls.installed else spec
-
-    @staticmethod
-    def _folder(spec: ModuleSpec) -> str:
-        """Return the folder in which a top-level module or package lies.
-
-        What an allowed package carries inside itself (setuptools does) is its own.
-        """
-        if spec.submodule_search_locations is not None:
-            return os.path.dirname(next(iter(spec.submodule_search_locations), ""))  # noqa: PTH120  (found a thousand times)
-        return os.path.dirname(spec.origin or "")  # noqa: PTH120  (as above)
+        where = spec.submodule_search_locations or [spec.origin or ""]
+        if os.path.dirname(next(iter(where), "")) not in cls.installed:  # noqa: PTH120  (for each import)
+            return spec
+        # What an allowed package carries inside itself is still found, as setuptools' own.
+        elsewhere = [folder for folder in sys.path if folder not in cls.installed]
+        return super().find_spec(fullname, elsewhere, target)
 
 
 class RefusingLoader(SourceFileLoader):
