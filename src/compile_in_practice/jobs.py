@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice.environment import fresh_mode
-from compile_in_practice.experiment import load
+from compile_in_practice.experiment import ExperimentError, load
+from compile_in_practice.failure import Failure
 from compile_in_practice.page import Fence, chains, script
 
 if TYPE_CHECKING:
@@ -72,11 +73,26 @@ def page_chains(page: Page, *, record: str | None = None) -> list[Chain]:
     return result
 
 
-def labs(project: Project) -> list[Lab]:
-    """Return the labs in file-name order."""
-    return [
-        Lab(path=path, key=load(path).hash[:20]) for path in sorted(project.labs.glob("[!_]*.py"))
-    ]
+def labs(project: Project) -> tuple[list[Lab], list[Failure]]:
+    """Return the labs in file-name order, and those that have no experiment."""
+    found, failures = [], []
+    for path in sorted(project.labs.glob("[!_]*.py")):
+        try:
+            text = f"{path.stem}:{load(path).hash}"  # two labs may measure the same way
+        except ExperimentError as error:
+            line, what = _line_and_message(path, error)
+            failures.append(Failure(where=f"{project.shown(path)}:{line}", what=what))
+        else:
+            key = hashlib.sha256(text.encode()).hexdigest()[:20]
+            found.append(Lab(path=path, key=key))
+    return found, failures
+
+
+def _line_and_message(path: Path, error: ExperimentError) -> tuple[str, str]:
+    """Return the line that the error names, 1 where it names none, and its message."""
+    text = " ".join(str(error).removeprefix(f"{path}:").split())
+    line, found, message = text.partition(": ")
+    return (line, message) if found and line.isdigit() else ("1", text)
 
 
 def chain_job(

@@ -52,7 +52,7 @@ def build(root: Path, torch: str | None = None, *, width: int | None = None) -> 
     with results_folder(project.results / environment.folder) as results:
         one = _Run(project, environment, results, ledgers)
         one.read()
-        one.execute(width or len(os.sched_getaffinity(0)))
+        one.execute(width or os.cpu_count() or 1)
         one.compare()
         site = Site(
             project=one.project, environment=one.environment, results=results, ledgers=ledgers,
@@ -99,7 +99,8 @@ class _Run:
             if first is not page and page.fences and first.fences:
                 what = f"two pages are named {page_name(page.name)} in expressions"
                 self._fail(f"{self.project.shown(page.path)}:1", what, "rename one of the files")
-        self.labs = labs(self.project)
+        self.labs, failures = labs(self.project)
+        self.report.failures += failures
         self.report.n_pages = len(self.pages)
 
     def execute(self, width: int) -> None:
