@@ -224,6 +224,27 @@ def test_a_broken_lab_does_not_hide_the_others(lab: Site) -> None:
     assert (report.n_labs, answered(report)[0]) == (1, 3)
 
 
+def test_a_lab_that_has_no_experiment_is_a_failure_of_that_lab(lab: Site) -> None:
+    helper(lab, 3)
+    lab.write("gallery/lab/empty.py", '"""Q."""\n')
+    lab.write("gallery/lab/typo.py", '"""Q."""\n\ndef experiment(:\n')
+    report = lab.build(fresh=True)
+    assert [(f.where, f.what.partition(";")[0]) for f in report.failures] == [
+        ("gallery/lab/empty.py:1", "no function named `experiment` at the top level"),
+        ("gallery/lab/typo.py:3", "invalid syntax"),
+    ]
+    assert (report.n_labs, answered(report)[0]) == (1, 3)
+
+
+def test_two_labs_of_one_experiment_both_run(lab: Site) -> None:
+    helper(lab, 3)
+    lab.write("gallery/lab/twin.py", LAB)
+    for _ in range(2):
+        report = lab.build(fresh=True)
+        assert (report.failures, report.n_labs) == ([], 2)
+        assert [measured.name for measured in report.measured] == ["lab.asks", "lab.twin"]
+
+
 # --- the documentation builds of others that lied ----------------------------------
 
 
