@@ -108,7 +108,9 @@ class Scope:
             ValueNameError: it names nothing or does not take the format.
 
         """
-        expression, _, form = text.partition(":")
+        expression, _, form = text.rpartition(":")
+        if not expression or "]" in form:  # the colon of a slice, or none at all
+            expression, form = text, ""
         value = self.look_up(expression.strip())
         if isinstance(value, Group):
             message = f"{expression!r} is a group of values: {', '.join(value)}"
