@@ -133,7 +133,7 @@ class Site:
         return self.processes()
 
 
-def until(done: Callable[[], object], limit_s: float = 120) -> None:
+def until(done: Callable[[], object], limit_s: float = 300) -> None:
     """Return as soon as `done` is true.
 
     Raises:

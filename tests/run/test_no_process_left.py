@@ -48,7 +48,7 @@ def started(site: Site, **variables: str) -> subprocess.Popen[str]:
 
 
 def ended(build: subprocess.Popen[str]) -> tuple[int, str]:
-    _, stderr = build.communicate(timeout=120)
+    _, stderr = build.communicate(timeout=300)
     return build.returncode, stderr
 
 
