@@ -92,17 +92,33 @@ def _anchors(page: Path) -> set[str]:
     labels = set(re.findall(r"^\(([\w.-]+)\)=", text, re.MULTILINE))
     headings = re.findall(r"^#{1,6}\s+(.*?)\s*$", text, re.MULTILINE)
     slugs = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
-    return {"", *labels, *slugs}
+    ids = {re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") for title in headings}
+    return {"", *labels, *slugs, *ids}
 
 
 def _names(project: Project) -> Iterator[str]:
-    """Yield every name that a ledger or a record holds."""
+    """Yield every name that a ledger or a record holds, and the groups above it."""
     for path in project.ledger.glob("*.json"):
         for name, entry in (read_json(path) or {}).get("fences", {}).items():
-            yield name
-            yield from (f"{name}.{value}" for value in entry["values"])
+            yield from _below(name, entry["values"])
     for path in project.records.glob("*.json"):
-        yield f"records.{path.name.partition('--')[0].replace('-', '_')}"
+        data = read_json(path) or {}
+        for entry in data.get("fences", {}).values():
+            page = entry["page"].rpartition("/")[2].replace("-", "_")
+            yield from _below(f"{page}.{entry['name']}", entry["values"])
+        for row in data.get("rows", ()):
+            yield f"records.{data['experiment']}"
+            name = f"records.{data['experiment']}.{row['name']}"
+            for group in row.values():
+                yield from _below(name, group)
+
+
+def _below(name: str, value: Any) -> Iterator[str]:
+    """Yield `name` and the names of all that `value` holds."""
+    yield name
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _below(f"{name}.{key}", item)
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from compile_in_practice import experiment, replay
+from compile_in_practice import experiment, labs, replay
 
 # Dynamo itself reads .grad of the tensors on which it builds guards.
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
@@ -72,3 +72,16 @@ def test_a_build_without_data_for_a_lab_says_so(
     lab = experiment.load(LABS / "messy_vs_clean.py")
     with pytest.raises(FileNotFoundError, match="stored no data for messy_vs_clean"):
         replay.replay(lab.namespace.experiment)
+
+
+def test_one_command_runs_each_lab_and_says_what_broke(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = "def experiment(backend):\n    return {'group': {'n': 2, 'backend': backend}}\n"
+    (tmp_path / "good.py").write_text(good)
+    assert labs.main(["--backend", "eager"], tmp_path) == 0
+    (tmp_path / "bad.py").write_text("def experiment(backend):\n    assert backend == 'x', 'no'\n")
+    assert labs.main(["--backend", "eager"], tmp_path) == 1
+    out = capsys.readouterr().out
+    assert "group 2" in out
+    assert "BROKEN" in out
