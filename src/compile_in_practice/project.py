@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compile_in_practice.failure import BuildError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TABLE = "compile_in_practice"
 
