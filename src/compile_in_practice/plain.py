@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TAIL = """
 import json as _json
 with open("values.json", "w") as _file:
-    _json.dump({name: eval(text) for name, text in %r.items()}, _file)
+    _json.dump({_name: eval(_text) for _name, _text in %r.items()}, _file)
 """
 PROBE = "import sys, torch; print(torch.__version__.partition('+')[0], 'numpy' in sys.modules)"
 
