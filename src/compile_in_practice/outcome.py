@@ -199,8 +199,10 @@ def _crash_line(crash: str) -> int | None:
 
 def _bad_ending(ended: Ended) -> str:
     """Return what is wrong with how a job ended whose fences all passed."""
+    if ended.ending == "output":
+        return "wrote too much output"
     if ended.ending:
-        return "was stopped at its time limit or output limit after its last line"
+        return "was stopped at its time limit after its last line"
     if not ended.complete or ended.status != 0:
         return f"its process ended with status {ended.status} after its last line"
     if threads := ended.events[-1]["threads"]:

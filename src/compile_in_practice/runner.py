@@ -186,16 +186,22 @@ def _ended(job: Job, event: dict[str, Any]) -> Ended:
         raw = _read(scratch / name, job["output_kb"] * 2**10)
         texts[name] = [normalize(part, job["scratch"]) for part in raw.split(mark)]
     lines = _read(scratch / "events.jsonl").splitlines(keepends=True)
+    written = sum(_size(scratch / name) for name in ("stdout", "stderr"))
+    too_much = "output" if written > job["output_kb"] * 2**10 else ""  # written between two looks
     return Ended(
         events=[json.loads(line) for line in lines if line.endswith("\n")],
         stdout=texts["stdout"],
         stderr=texts["stderr"],
         crash=_read(scratch / "crash") or _read(scratch / "start"),
         status=event["status"],
-        ending=event["ending"],
+        ending=event["ending"] or too_much,
         left=event["left"],
         seconds=event["seconds"],
     )
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _read(path: Path, limit: int = -1) -> str:
