@@ -59,11 +59,6 @@ class Fence:
         parts = [self.source, self.values, self.env, self.log]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
-    @property
-    def n_checks_outside(self) -> int:
-        """Return how many log texts are asserted beside the code."""
-        return len(self.log)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Prose:
