@@ -24,6 +24,8 @@ SETTINGS = {
     "OMP_NUM_THREADS": "1",  # a second thread in the parent and no child can be forked
     "TORCHINDUCTOR_COMPILE_THREADS": "1",  # else a pool of workers starts, unused
     "PYTHONHASHSEED": "0",
+    # torch 2.8.0 asks a process of addr2line for each C++ frame of some errors
+    "TORCH_SYMBOLIZE_MODE": "dladdr",
     # torch brings no numpy and says so at the first aot_eager compile: not ours to show
     "PYTHONWARNINGS": "ignore:Failed to initialize NumPy:UserWarning",
 }

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from compile_in_practice.page import Page
     from compile_in_practice.project import Project
 
+# Start-up variables that a forked child can still set: torch reads them again when asked.
+SET_AFTER_IMPORT = {"TORCH_LOGS", "TORCH_TRACE"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chain:
@@ -113,7 +116,7 @@ def chain_job(
         ],
         "mark": f"\x1e{chain.key}\x1e",
         "env": env,
-        "fresh": bool(env) or fresh_mode(),
+        "fresh": fresh_mode() or not env.keys() <= SET_AFTER_IMPORT,
         "limit_s": chain.limit_s or project.limit_s * len(chain.fences),
         "inductor": False,
     }

@@ -10,6 +10,9 @@ STANDARD = re.compile(r"/[^\s:\"'()]+/lib/python3\.\d+/")
 RUNNER = r"<frozen runpy>|[^\"\n]*compile_in_practice/worker/\w+\.py"
 OWN_FRAME = re.compile(rf'^(.*?)  File "(?:{RUNNER})", line .*\n(?:\1    .*\n)*', re.MULTILINE)
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
+IDENTITY = re.compile(r"(_id\(.*?, )\d{7,}")
+LATENCY = re.compile(r"(latency = )[\d.]+ us")
+UNIQUE_NAME = re.compile(r"[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}")
 
 
 def normalize(text: str, scratch: str) -> str:
@@ -22,6 +25,12 @@ def normalize(text: str, scratch: str) -> str:
     '<function f at 0x...> (fence.py:3)'
     >>> normalize("/opt/env/lib/python3.11/site-packages/torch/nn.py:1", "/tmp/x")
     'torch/nn.py:1'
+    >>> normalize("ID_MATCH: ___check_obj_id(L['f'], 94036832), type=<class 'int'>", "/tmp/x")
+    "ID_MATCH: ___check_obj_id(L['f'], ...), type=<class 'int'>"
+    >>> normalize("__compiled_fn_1_e10d9eca_650f_4c6b_b794_e6ab47f56500", "/tmp/x")
+    '__compiled_fn_1_...'
+    >>> normalize("Guard eval latency = 82.31 us", "/tmp/x")
+    'Guard eval latency = ... us'
 
     Dynamo's logs list the frames above the fence, which a plain file has not.
 
@@ -38,4 +47,6 @@ def normalize(text: str, scratch: str) -> str:
     text = LOG_PREFIX.sub("", text.replace(scratch.rstrip("/") + "/", ""))
     text = OWN_FRAME.sub("", text)
     text = STANDARD.sub("", INSTALLED.sub("", text))
-    return ADDRESS.sub("0x...", text)
+    text = IDENTITY.sub(r"\1...", ADDRESS.sub("0x...", text))
+    text = LATENCY.sub(r"\1... us", text)
+    return UNIQUE_NAME.sub("...", text)

@@ -18,6 +18,8 @@ FENCES = [
     "backward",
     "random",
     "logged_from_the_start",
+    "logged_graphs",
+    "traced_from_the_start",
     "logged_when_asked",
     "first_of_chain",
     "last_of_chain",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
 if TYPE_CHECKING:
     from docutils import nodes
+    from nbformat import NotebookNode
     from sphinx.application import Sphinx
 
 
@@ -35,8 +38,32 @@ def copy_downloads(app: Sphinx, exception: Exception | None) -> None:
         if path.exists() and _has_code(path):
             target = Path(app.outdir, f"{docname}.ipynb")
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
+            target.write_text(notebook(path), encoding="utf-8")
             target.with_suffix(".py").write_text(script(path), encoding="utf-8")
+
+
+def notebook(path: Path) -> str:
+    """The notebook at `path` as one that runs from top to bottom in Jupyter.
+
+    A cell that needs start-up variables writes its file and starts it with them; one
+    that was not run is text.
+    """
+    executed = nbformat.read(path, as_version=4)
+    cells: list[NotebookNode] = []
+    for cell in executed.cells:
+        told = cell.metadata.get("cip", {})
+        if told.get("kind") == "not_run":
+            code = f"```python\n{cell.source.rstrip()}\n```"
+            cells.append(new_markdown_cell(f"Not run: {told['reason']}.\n\n{code}", id=cell.id))
+        elif "command" in told:
+            source = "\n\n".join(filter(None, [told.get("chain"), cell.source]))
+            cells.append(new_code_cell(f"%%writefile fence.py\n{source}", id=cell.id))
+            start = {"outputs": cell.outputs, "execution_count": cell.execution_count}
+            cells.append(new_code_cell(f"!{told['command']}", id=f"{cell.id[:58]}-start", **start))
+        else:
+            cells.append(cell)
+    metadata = {key: executed.metadata[key] for key in ("kernelspec", "language_info")}
+    return str(nbformat.writes(new_notebook(cells=cells, metadata=metadata))) + "\n"
 
 
 def script(path: Path) -> str:

@@ -1,8 +1,9 @@
 """``python -m compile_in_practice.worker ORDER.json``: run what the order lists.
 
 An order has a mode. `fork` imports torch once and forks a child for each job;
-`fresh` starts an interpreter for each job, where forking is not safe or where a
-fence declares start-up variables; `scout` names what a first compile imports.
+`fresh` starts an interpreter for each job, where forking is not safe; `scout` names
+what a first compile imports. A job whose start-up variables torch reads at import
+alone gets an interpreter in either mode.
 
 Warm means imported, never compiled: a compile in the parent leaves counters behind
 (``counters["frames"]["total"]`` reads 2 in the child), and with torch 2.15 the
@@ -11,6 +12,7 @@ autograd engine starts threads, after which no child can run backward.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -43,6 +45,8 @@ def warm_up(modules: list[str]) -> dict[str, Any]:
     for name in ("torch._dynamo.testing", *modules):
         importlib.import_module(name)
     torch_alone.TorchAlone.warmed = frozenset(sys.modules) - early
+    gc.collect()
+    gc.freeze()  # a child that collects garbage would copy every page of this process
     return {"torch": str(sys.modules["torch"].__version__), "threads": n_threads()}
 
 
@@ -96,7 +100,7 @@ def stop(signum: int, _frame: object) -> None:
 
 
 def start(job: Job, events: int) -> Process:
-    """Fork, or start an interpreter for a job that declares start-up variables."""
+    """Fork, or start an interpreter for a job whose variables torch reads at import."""
     return spawn(job) if job["fresh"] else Forked(job, events)
 
 

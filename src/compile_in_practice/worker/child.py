@@ -29,6 +29,8 @@ def run_job(job: Job) -> None:
     status 0, leaves a file without it.
     """
     _enter(job)
+    if job["env"] and "torch" in sys.modules:  # forked: torch has read its own already
+        _set_logs(job["env"])
     with Path("events.jsonl").open("a", encoding="utf-8", buffering=1) as events:
 
         def tell(event: dict[str, Any]) -> None:
@@ -79,6 +81,17 @@ def _limit_memory(memory_mb: int) -> None:
     limit = held_kb * 2**10 + memory_mb * 2**20
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _set_logs(env: dict[str, str]) -> None:
+    """Have torch read its log settings again, from variables set only now.
+
+    Source: torch/testing/_internal/logging_utils.py of torch 2.15.0, whose tests do so.
+    """
+    os.environ.update(env)
+    internal = sys.modules["torch._logging._internal"]
+    internal.__dict__["LOG_TRACE_HANDLER"] = None  # made once, for the folder of that time
+    internal.__dict__["_init_logs"]()
 
 
 def _run_chain(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
