@@ -90,6 +90,14 @@ def plain(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def notebooks(session: nox.Session) -> None:
+    """Execute each page's notebook in a plain Jupyter kernel, after `docs`."""
+    release, extra = split(session)
+    python = environment(session, release)
+    module(session, python, "notebooks", "--torch", release, *extra)
+
+
+@nox.session(venv_backend="none")
 def bench(session: nox.Session) -> None:
     """Time a build against the floor and against stock MyST-NB."""
     release, extra = split(session)

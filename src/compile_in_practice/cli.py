@@ -10,6 +10,7 @@ from pathlib import Path
 from compile_in_practice import ledger
 from compile_in_practice.bench import bench
 from compile_in_practice.failure import BuildError, in_order
+from compile_in_practice.jupyter import execute_notebooks
 from compile_in_practice.plain import check_python, run_plain
 from compile_in_practice.project import load_project
 from compile_in_practice.reading import page_paths, read_page
@@ -52,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     plain = command("plain", _plain, "run each fence as a plain file with torch alone")
     plain.add_argument("--width", type=int, default=2, help="how many at once")
     plain.add_argument("--python", required=True, help="a Python that has torch alone")
+    taken = command("notebooks", _notebooks, "execute the built site's notebooks in Jupyter")
+    taken.add_argument("--width", type=int, default=2, help="how many at once")
     command("record", _record, "record the fences that need Inductor, on this release")
     timed = command("bench", _bench, "time a run against the floor and stock MyST-NB")
     timed.add_argument("--repeat", type=int, default=3, help="runs of each, for the median")
@@ -117,6 +120,14 @@ def _plain(arguments: argparse.Namespace) -> int:
     print("\n".join(map(str, in_order(failures))))
     print(f"torch {report.torch}: {n_ran} fences ran as plain files, {len(failures)} differ")
     return FAILED if failures or not n_ran else 0
+
+
+def _notebooks(arguments: argparse.Namespace) -> int:
+    report = build(arguments.root, arguments.torch)
+    n_ran, failures = execute_notebooks(report.results / "html", width=arguments.width)
+    print("\n".join(map(str, in_order(failures))))
+    print(f"torch {report.torch}: {n_ran} cells ran in Jupyter, {len(failures)} failed or differ")
+    return FAILED if failures or report.failures or not n_ran else 0
 
 
 def _record(arguments: argparse.Namespace) -> int:

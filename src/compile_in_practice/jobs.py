@@ -46,11 +46,10 @@ class Chain:
             return digests[0]
         return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
 
-    @property
-    def limit_s(self) -> float | None:
-        """Return the seconds that the chain may take if its fences say so."""
-        limits = [fence.limit_s for fence in self.fences if fence.limit_s is not None]
-        return sum(limits) if limits else None
+    def limit_s(self, default: float) -> float:
+        """Return the seconds that the chain may take, `default` for a silent fence."""
+        limits = (fence.limit_s for fence in self.fences)
+        return sum(default if limit is None else limit for limit in limits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +116,7 @@ def chain_job(
         "mark": f"\x1e{chain.key}\x1e",
         "env": env,
         "fresh": fresh_mode() or not env.keys() <= SET_AFTER_IMPORT,
-        "limit_s": chain.limit_s or project.limit_s * len(chain.fences),
+        "limit_s": chain.limit_s(project.limit_s),
         "inductor": False,
     }
 

@@ -21,6 +21,7 @@ from compile_in_practice.failure import BuildError, Failure
 from compile_in_practice.jobs import page_chains, reads_log
 from compile_in_practice.normalize import normalize
 from compile_in_practice.page import script
+from compile_in_practice.progress import Progress
 from compile_in_practice.store import read_json
 
 if TYPE_CHECKING:
@@ -54,9 +55,19 @@ def run_plain(
 ) -> tuple[int, list[Failure]]:
     """Return how many fences ran as plain files, and which of them differ."""
     chains = [chain for page in pages for chain in page_chains(page)]
+    progress = Progress(todo={chain.key: chain.page.name for chain in chains})
+
+    def one(chain: Chain) -> list[Failure]:
+        progress.started(chain.key)
+        try:
+            return _compare(project, chain, results, python)
+        finally:
+            progress.ended(chain.key)
+
     with ThreadPoolExecutor(width) as pool:
-        found = pool.map(lambda chain: _compare(project, chain, results, python), chains)
+        found = pool.map(one, chains)
         failures = [failure for chain in found for failure in chain]
+    progress.close()
     return sum(len(chain.fences) for chain in chains), failures
 
 
@@ -107,7 +118,7 @@ def _plain(project: Project, chain: Chain, python: str) -> tuple[dict[str, Any],
         env |= {"TORCHINDUCTOR_CACHE_DIR": f"{folder}/cache", "TMPDIR": folder}
         done = subprocess.run(
             [python, "fence.py"], cwd=folder, env=env, capture_output=True, text=True,
-            timeout=2 * (chain.limit_s or project.limit_s * len(chain.fences)), check=False,
+            timeout=2 * chain.limit_s(project.limit_s), check=False,
         )  # fmt: skip
         if done.returncode:
             raise ValueError(done.stderr)

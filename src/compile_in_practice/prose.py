@@ -22,12 +22,12 @@ REMEDY = "name a value: {value}`fence.name`, or write an identifier as `code`"
 ELSEWHERE = re.compile(
     r"""
     (?P<ticks>`+).+?(?P=ticks)              # code, and the text of roles
-    | \]\([^)]*\) | <https?://[^>]*>        # where links lead
+    | (?:\[\d+\.\d+)?\]\([^)]*\) | <https?://[^>]*>        # where links lead
     | \bhttps?://\S+
     | “[^”]*” | "[^"]*"                     # quotations
     | \$[^$]+\$                             # formulas
-    | ^\s*(?:\d+\.|\(\w+\)=|:[\w-]+:.*|%.*|<!--.*-->|:{3,}.*|`{3,}.*)   # markup
-    | \b\d+\.\d+(?:\.\d+)?\b                # versions
+    | ^\s*(?:\d+\.\s|\(\w+\)=|:[\w-]+:.*|%.*|<!--.*-->|:{3,}.*|`{3,}.*)   # markup
+    | \b\d+\.\d+\.\d+\b                     # versions
     | \b(?:Python|torch|PyTorch|CUDA|Triton|GCC|g\+\+|clang)\s\d[\d.]*
     | \#\d+ | \bGB\d+\b                     # issues and graph-break ids
     | \b\d{4}-\d\d-\d\d\b                   # dates
@@ -67,6 +67,8 @@ def numbers(line: str) -> Iterator[str]:
     ['3']
     >>> list(numbers("It splits into two graphs; {value}`branchy.n_graphs` of them."))
     ['two graphs']
+    >>> list(numbers("On 2.8.0 and Python 3.11 it is 1.5 times as fast."))
+    ['1.5']
     >>> list(numbers("A float32 on an H200, see #1234 and GB0170."))
     []
     """

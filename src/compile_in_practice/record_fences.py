@@ -73,7 +73,7 @@ def record_fences(root: Path, torch: str | None = None) -> tuple[Path, int, list
 
         def job(chain: Chain) -> dict[str, Any]:
             own = chain_job(project, environment, chain, scratch)
-            limit_s = chain.limit_s or LIMIT_S
+            limit_s = chain.limit_s(LIMIT_S)
             return {**own, "fresh": True, "inductor": True, "limit_s": limit_s}
 
         try:

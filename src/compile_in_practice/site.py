@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from compile_in_practice.environment import Environment
-    from compile_in_practice.page import Page
+    from compile_in_practice.page import Fence, Page
     from compile_in_practice.project import Project
     from compile_in_practice.report import Report
 
@@ -76,7 +76,7 @@ def write_site(site: Site) -> None:
         text, failures = make_notebook(
             page, shown, scope, file=file, evidence=_evidence(site, page)
         )
-        site.report.failures += _unless_failed(site, page, failures)
+        site.report.failures += _unless_failed(site, page.fences, failures)
         write_text(site.results / "pages" / f"{page.name}.ipynb", text)
     scope = Scope(names=Group.of(everywhere), unrecorded=unrecorded)
     for path in sorted((site.project.root / "gallery").glob("[lg]*/*.py")):
@@ -91,14 +91,25 @@ def write_site(site: Site) -> None:
     )  # fmt: skip
 
 
-def _unless_failed(site: Site, page: Page, failures: list[Failure]) -> list[Failure]:
-    """Return the failures, but for names of fences that failed themselves."""
-    broken = [
-        fence.name
+def _unless_failed(site: Site, own: tuple[Fence, ...], failures: list[Failure]) -> list[Failure]:
+    """Return the failures, but for names of fences that failed themselves.
+
+    `own` are the fences of the page, which it names without its own name.
+    """
+    broken = {f"{fence.name}." for fence in own if _failed(site, fence)}
+    broken |= {
+        f"{fence.full_name}."
+        for page in site.pages
         for fence in page.fences
-        if fence.full_name not in site.fences and fence.not_run is None and fence.record is None
-    ]
-    return [f for f in failures if not any(f"{name}." in f.what for name in broken)]
+        if _failed(site, fence)
+    }
+    return [f for f in failures if not any(name in f.what for name in broken)]
+
+
+def _failed(site: Site, fence: Fence) -> bool:
+    """Return whether a fence that runs in each build has no result."""
+    runs = fence.not_run is None and fence.record is None
+    return runs and fence.full_name not in site.fences
 
 
 def _write_script(site: Site, path: Path, scope: Scope) -> None:
@@ -107,7 +118,7 @@ def _write_script(site: Site, path: Path, scope: Scope) -> None:
     text, failures = substitute(
         "\n".join(lines), scope, file=site.project.shown(path), line=1, rst=True
     )
-    site.report.failures += failures
+    site.report.failures += _unless_failed(site, (), failures)
     write_text(site.results / "gallery" / path.parent.name / path.name, text)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from compile_in_practice.jobs import page_chains
 from compile_in_practice.page import Fence, Page, Prose, chains, page_name, script
 from compile_in_practice.project import load_project
 from compile_in_practice.reading import page_paths, read_page
@@ -231,6 +232,22 @@ def test_chains_keep_their_order_and_their_lines(site: Site) -> None:
     text, first_lines = script(chains(page)[0])
     assert text == "x = 1\ny = 2\n\nx = 2\n\nx = 4\n"
     assert first_lines == [1, 4, 6]
+
+
+def test_a_chain_may_take_what_its_fences_may_take_together(site: Site) -> None:
+    page, failures = read(
+        site,
+        "\n".join(
+            [
+                fence("a", "x = 1"),
+                fence("b", "assert x", continues="a", time_limit=200),
+                fence("c", "assert x", continues="b"),
+            ]
+        ),
+    )
+    assert failures == []
+    (chain,) = page_chains(page)
+    assert chain.limit_s(60) == 60 + 200 + 60
 
 
 def test_the_ledger_and_templates_are_no_pages(site: Site) -> None:

@@ -3,6 +3,8 @@ import re
 import subprocess
 import sys
 
+import nbformat
+
 from tests.sphinxext.conftest import ROOT, Site
 
 
@@ -65,7 +67,19 @@ def test_a_page_with_fences_can_be_taken_along(built: Site) -> None:
     ast.parse(script)
     assert "\nx = 1\n" in script
     assert "# not run: needs a GPU\n# z\n" in script
-    assert (built.root / "out" / "page.ipynb").exists()
+
+
+def test_a_notebook_taken_along_sets_start_up_variables_and_runs_nothing_unfit(
+    built: Site,
+) -> None:
+    taken = nbformat.read(built.root / "out" / "page.ipynb", as_version=4)
+    nbformat.validate(taken)
+    code = [cell.source for cell in taken.cells if cell.cell_type == "code"]
+    at = code.index("!TORCH_LOGS=guards python fence.py")
+    assert code[at - 1].startswith("%%writefile fence.py\n")
+    assert "z" not in code
+    texts = [cell.source for cell in taken.cells if cell.cell_type == "markdown"]
+    assert "Not run: needs a GPU.\n\n```python\nz\n```" in texts
 
 
 def test_a_lab_shows_its_data_and_a_figure(built: Site) -> None:

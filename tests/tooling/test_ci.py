@@ -56,9 +56,10 @@ def test_ci_runs_every_stage_on_both_releases(tmp_path: Path) -> None:
     stages = ["lint", "types"]
     for release in ("2.15.0", "2.8.0"):
         stages += [f"{name} {release}" for name in ("tests", "docs", "plain")]
-    assert verdicts(done.stdout) == [(stage, "passed") for stage in [*stages, "clean tree"]]
+    stages += ["notebooks 2.15.0", "clean tree"]
+    assert verdicts(done.stdout) == [(stage, "passed") for stage in stages]
     assert done.returncode == 0
-    assert done.stdout.count("ran -s ") == 8
+    assert done.stdout.count("ran -s ") == 9
     assert "ran -s docs -- 2.8.0" in done.stdout
 
 
@@ -66,7 +67,7 @@ def test_ci_goes_on_after_a_failure_and_fails(tmp_path: Path) -> None:
     (tmp_path / "clone").mkdir()
     done = ci(tmp_path / "clone", 'case "$2" in types) exit 7;; esac')
     assert dict(verdicts(done.stdout))["types"] == "FAILED (status 7)"
-    assert len(verdicts(done.stdout)) == 9
+    assert len(verdicts(done.stdout)) == 10
     assert done.returncode == 1
 
 

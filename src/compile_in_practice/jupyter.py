@@ -1,0 +1,82 @@
+"""Execute each page's downloadable notebook from top to bottom in a plain kernel.
+
+Cells share one process here, as they do for a reader who takes the page along: a
+fence that leaves a setting or a counter behind changes what a later one prints.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+from nbclient import NotebookClient
+
+from compile_in_practice.failure import BuildError, Failure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LIMIT_S = 300
+RECORDED = {"recorded", "missing"}  # they need a compiler; `nox -s record` executes them
+
+
+def execute_notebooks(html: Path, *, width: int) -> tuple[int, list[Failure]]:
+    """Return how many cells ran, and which failed or printed something else.
+
+    Raises:
+        BuildError: the folder `html` of a finished build holds no notebook.
+
+    """
+    paths = sorted(path for path in html.rglob("*.ipynb") if "_downloads" not in path.parts)
+    if not paths:
+        message = f"{html} holds no notebook"
+        raise BuildError(message, remedy="nox -s docs")
+    results = asyncio.run(_execute_all(html, paths, width))
+    return sum(n for n, _ in results), [failure for _, found in results for failure in found]
+
+
+async def _execute_all(
+    html: Path, paths: list[Path], width: int
+) -> list[tuple[int, list[Failure]]]:
+    free = asyncio.Semaphore(width)
+
+    async def one(path: Path) -> tuple[int, list[Failure]]:
+        async with free:
+            return await execute(path, str(path.relative_to(html)))
+
+    return await asyncio.gather(*map(one, paths))
+
+
+async def execute(path: Path, shown: str) -> tuple[int, list[Failure]]:
+    """Return how many cells of one notebook ran, and which failed or differ."""
+    notebook = nbformat.read(path, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    cells = [cell for cell in code if _kind(cell) not in RECORDED]
+    expected = [_printed(cell) for cell in cells]
+    notebook.cells = cells
+    with tempfile.TemporaryDirectory() as folder:
+        await NotebookClient(
+            notebook, timeout=LIMIT_S, kernel_name="python3", allow_errors=True,
+            resources={"metadata": {"path": folder}},
+        ).async_execute()  # fmt: skip
+    failures = []
+    for cell, printed in zip(cells, expected, strict=True):
+        where = f"{shown}:{cell.id}"
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        if errors:
+            what = f"{errors[0].ename}: {errors[0].evalue}"
+            failures.append(Failure(where=where, what=what, remedy="a cell above left something"))
+        elif _kind(cell) == "run" and _printed(cell) != printed:
+            details = (f"on the page: {printed!r}", f"in Jupyter: {_printed(cell)!r}")
+            failures.append(Failure(where=where, what="prints something else", details=details))
+    return len(cells), failures
+
+
+def _kind(cell: Any) -> str:
+    return str(cell.metadata.get("cip", {}).get("kind", ""))
+
+
+def _printed(cell: Any) -> str:
+    return "".join(o.text for o in cell.outputs if o.get("name") == "stdout")
