@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from compile_in_practice.failure import Failure
 from compile_in_practice.jobs import reads_log
 from compile_in_practice.page import script
-from compile_in_practice.worker.fence import plain
+from compile_in_practice.worker.fence import evaluate
 
 if TYPE_CHECKING:
     from compile_in_practice.jobs import Chain, Lab
@@ -130,16 +130,12 @@ def _cell_outcome(
         Failure(where=f"{place.file}:{place.option(fence, name)}", what=f"value {name}: {error}")
         for name, error in event["value_errors"].items()
     ]
-    values = dict(event["values"])
-    for name, expression in fence.values.items():
-        if reads_log(expression):
-            try:
-                scope = {"log": stderr, "re": re}
-                values[name] = plain(eval(expression, scope))  # noqa: S307  (the page's own)
-            except Exception as error:  # noqa: BLE001  (reported with its line)
-                where = f"{place.file}:{place.option(fence, name)}"
-                what = f"value {name}: {type(error).__name__}: {error}"
-                failures.append(Failure(where=where, what=what))
+    from_log, errors = _log_values(fence, stderr)
+    values = {**event["values"], **from_log}
+    failures += [
+        Failure(where=f"{place.file}:{place.option(fence, name)}", what=f"value {name}: {error}")
+        for name, error in errors.items()
+    ]
     failures += _missing_log(place, fence, stderr)
     n_held = event["held"] + len(fence.log)
     if n_held == 0 and fence.setup is None:
@@ -148,6 +144,25 @@ def _cell_outcome(
         failures.append(place.failure(fence, what, remedy=remedy))
     result = FenceResult(n_held=n_held, values=values, stdout=stdout, stderr=stderr)
     return failures, None if failures else result
+
+
+def _log_values(fence: Fence, stderr: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values that are read from what the fence logged, and what failed."""
+    asked = {name: text for name, text in fence.values.items() if reads_log(text)}
+    return evaluate(asked, {"log": stderr, "re": re})
+
+
+def reached_values(chain: Chain, ended: Ended) -> dict[str, dict[str, Any]]:
+    """Return the values that each fence of a failed chain gave all the same, by name."""
+    reached = {}
+    for event in ended.events:
+        if "values" in event:
+            fence = chain.fences[event["cell"]]
+            values = dict(event["values"])
+            if not event.get("stopped"):  # else the log may be cut too
+                values |= _log_values(fence, _part(ended, event["cell"])[1])[0]
+            reached[fence.name] = values
+    return reached
 
 
 def _missing_log(place: _Place, fence: Fence, stderr: str) -> list[Failure]:
@@ -171,6 +186,8 @@ def _error(place: _Place, fence: Fence, error: dict[str, Any]) -> Failure:
         remedy = "a fence ends at its last line: leave out sys.exit"
     details = [f"{text} = {value}" for text, value in error["compared"]]
     details += error["message"].splitlines()[1:4]
+    if error["near"]:
+        details.append(f"there is {' and '.join(error['near'])}")
     return place.failure(fence, what, line=error["line"] or 1, details=details, remedy=remedy)
 
 

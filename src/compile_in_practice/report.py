@@ -27,6 +27,7 @@ class Report:
         n_reused: of these, the ones that an earlier run had executed.
         n_held: assertions that held.
         measured: the named values, for the ledger.
+        reached: the values that fences gave which then failed, or whose chain did.
 
     """
 
@@ -40,6 +41,7 @@ class Report:
     n_reused: int = 0
     n_held: int = 0
     measured: list[Measured] = field(default_factory=list)
+    reached: list[Measured] = field(default_factory=list)
     here: dict[str, str] = field(default_factory=dict)
 
     def lines(self) -> list[str]:

@@ -79,6 +79,7 @@ class _Run:
         self.chains: list[Chain] = []
         self.labs: list[Lab] = []
         self.fences: dict[str, dict[str, Any]] = {}
+        self.reached: dict[str, dict[str, Any]] = {}
         self.lab_data: dict[str, Any] = {}
         self.now = {
             "date": datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -172,6 +173,9 @@ class _Run:
             results, failures = outcome.chain_outcome(self.project, item, how)
             failures = [self._with_history(item, failure) for failure in failures]
             known = {**self.now, "fences": {name: vars(result) for name, result in results.items()}}
+            if failures:
+                reached = outcome.reached_values(item, how)
+                self.reached |= {f.full_name: reached.get(f.name, {}) for f in item.fences}
         self.report.failures += failures
         if not failures:
             write_json(self._path(item), known)
@@ -212,12 +216,13 @@ class _Run:
         running = [(chain, fence) for chain in self.chains for fence in chain.fences]
         for chain, fence in running:
             where = f"{self.project.shown(self.project.docs / (fence.page + '.md'))}:{fence.line}"
-            if fence.full_name in self.fences:
-                measured = ledger.Measured(
-                    name=fence.full_name, where=where, source=chain.digest(fence),
-                    values=self.fences[fence.full_name]["values"], varies=fence.varies,
-                )  # fmt: skip
-                self.report.measured.append(measured)
+            passed = self.fences.get(fence.full_name)
+            values = passed["values"] if passed else self.reached.get(fence.full_name, {})
+            measured = ledger.Measured(
+                name=fence.full_name, where=where, source=chain.digest(fence),
+                values=values, varies=fence.varies,
+            )  # fmt: skip
+            (self.report.measured if passed else self.report.reached).append(measured)
             if fence.setup is not None:
                 self.report.notices.append(f"{where}: setup, asserts nothing: {fence.setup}")
         for lab in self.labs:

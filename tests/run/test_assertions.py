@@ -155,3 +155,45 @@ def test_a_long_or_broken_repr_is_cut() -> None:
 def test_the_test_process_keeps_its_own_main() -> None:
     assert sys.modules["__main__"].__name__ == "__main__"
     assert not hasattr(sys.modules["__main__"], "@imported")
+
+
+@pytest.mark.parametrize(
+    ("source", "values"),
+    [
+        ("n = 3\nassert n == 4\nn = 5", {"n": 5}),  # all that follows is executed
+        ("n = 0\nfor _ in range(3):\n    assert n == 4\n    n += 1", {"n": 3}),
+        ("def assert_no():\n    raise AssertionError\n\n\nassert_no()\nn = 1", {"n": 1}),
+        ("n = 3\nm = None.removed", {"n": 3}),
+        ("m = None.removed\nn = 3", {}),
+        ("n = 3\nm = None.removed\nn = 4", {}),  # it would be another
+        ("for n in range(4):\n    m = None.removed", {}),
+        ("n = []\nm = None.removed\nn.append(1)", {}),  # it may grow
+        ("caught = 7\nassert 0\nn = caught", {"n": 7}),
+    ],
+)
+def test_a_fence_that_fails_gives_the_values_that_it_would_have_given(
+    source: str, values: dict[str, Any]
+) -> None:
+    event = run(source, n="n", unbound="never")
+    assert "held" not in event
+    assert event["values"] == values
+
+
+def test_the_first_failure_is_the_one_that_is_told() -> None:
+    event = run("n = 1\nassert n == 2, 'first'\nassert n == 3\nNone.removed", n="n")
+    assert (event["error"]["line"], event["error"]["message"]) == (2, "first")
+    assert event["error"]["compared"] == [["n", "1"]]
+    assert event["stopped"]
+
+
+@pytest.mark.parametrize(
+    ("source", "near"),
+    [
+        ("import json\njson.dumpz", ["dump", "dumps"]),
+        ("from json import loadz", ["load", "loads"]),
+        ("import json.nothing", []),
+        ("undefined", []),
+    ],
+)
+def test_a_name_that_vanished_is_told_with_those_like_it(source: str, near: list[str]) -> None:
+    assert run(source)["error"]["near"] == near

@@ -3,12 +3,16 @@
 Only statements at the top level are touched: behind each assertion there a count
 is added, and the operands it compares are kept so that a failure can show them.
 Function bodies stay as written (a counter inside a compiled function turned one
-frame into three).
+frame into three). What stands behind a failed assertion is still executed: a new
+release often breaks one count of several, and the report names them all.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
+import difflib
+import re
 import sys
 import traceback
 from itertools import count
@@ -23,8 +27,12 @@ if TYPE_CHECKING:
 
 FILE = "fence.py"
 HELD = "@held"
+FAILED = "@failed"
+CAUGHT = "@caught"
+OWN_NAMES = {"held": HELD, "failed": FAILED, "caught": CAUGHT}
 IMPORTED = "@imported"
 REPR_MAX = 400
+BUILTINS = frozenset(dir(builtins))
 
 
 def main_module(folder: str) -> ModuleType:
@@ -47,33 +55,79 @@ def run_cell(cell: dict[str, Any], first_line: int, module: ModuleType) -> dict[
     """
     names = vars(module)
     held = [0]
+    failed: list[dict[str, Any]] = []
 
     def hold() -> None:
         held[0] += 1
         for name in [n for n in names if n.startswith("@operand")]:
             del names[name]
 
+    def describe_here(error: BaseException) -> dict[str, Any]:
+        compared = [[text, short_repr(names[name])] for name, text in operands if name in names]
+        return {**describe(error, FILE), "compared": compared}
+
+    def fail(error: AssertionError) -> None:
+        if not failed:
+            failed.append(describe_here(error))
+
     names[HELD] = hold
+    names[FAILED] = fail
     tree = ast.parse(cell["source"])
     ast.increment_lineno(tree, first_line - 1)
     if (missing := not_imported(tree, module)) is not None:
-        return {"error": missing}
+        return {"error": missing, "values": {}, "stopped": True}
+    stopped = None
     operands = instrument(tree)
     try:
         exec(compile(tree, FILE, "exec", dont_inherit=True), names)  # noqa: S102
     except BaseException as error:  # noqa: BLE001  (SystemExit is a failure here too)
-        compared = [[text, short_repr(names[name])] for name, text in operands if name in names]
-        return {"error": {**describe(error, FILE), "compared": compared}}
+        stopped = describe_here(error)
+        failed.append(stopped)
     finally:
         names.pop(HELD, None)
+        names.pop(FAILED, None)
+    declared: dict[str, str] = cell["values"]
+    if stopped is not None:
+        line = stopped["line"] or first_line
+        declared = {k: v for k, v in declared.items() if is_final(v, names, tree, line)}
+    values, errors = evaluate(declared, names)
+    if failed:
+        return {"error": failed[0], "values": values, "stopped": stopped is not None}
+    return {"held": held[0], "values": values, "value_errors": errors}
+
+
+def evaluate(
+    expressions: dict[str, str], names: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values of the expressions, and the errors of those that have none."""
     values, errors = {}, {}
-    for name, expression in cell["values"].items():
+    for name, expression in expressions.items():
         try:
             value = eval(expression, names)  # noqa: S307  (the page's own expression)
             values[name] = plain(value)
         except Exception as error:  # noqa: BLE001  (reported with the value's line)
             errors[name] = f"{type(error).__name__}: {error}"
-    return {"held": held[0], "values": values, "value_errors": errors}
+    return values, errors
+
+
+def is_final(expression: str, names: dict[str, Any], tree: ast.Module, line: int) -> bool:
+    """Return whether a fence that stopped at `line` would have given this very value.
+
+    It would where each name is bound to plain data that nothing from there on binds
+    again: a counter may count on.
+    """
+    read = {node.id for node in ast.walk(ast.parse(expression)) if isinstance(node, ast.Name)}
+    left = [node for node in tree.body if (node.end_lineno or 0) >= line]
+    bound = {
+        node.id
+        for statement in left
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    fixed = (int, float, str, bytes, type(None))
+    return all(name in names and isinstance(names[name], fixed) for name in read - BUILTINS) and (
+        not read & bound
+    )
 
 
 def plain(value: Any) -> Any:
@@ -121,7 +175,20 @@ def describe(error: BaseException, file: str) -> dict[str, Any]:
         "message": str(error),
         "line": line,
         "traceback": "".join(report.format()),
+        "near": nearest(error),
     }
+
+
+def nearest(error: BaseException) -> list[str]:
+    """Return names like the one that was not found, where a renamed one may be."""
+    if isinstance(error, AttributeError):
+        owner, name = error.obj, error.name
+    elif isinstance(error, ImportError) and error.name in sys.modules:
+        match = re.match(r"cannot import name '(\w+)'", str(error))
+        owner, name = sys.modules[error.name], match and match[1]
+    else:
+        return []
+    return difflib.get_close_matches(name, dir(owner), 2, 0.7) if name else []
 
 
 def not_imported(tree: ast.Module, module: ModuleType) -> dict[str, Any] | None:
@@ -150,11 +217,22 @@ def not_imported(tree: ast.Module, module: ModuleType) -> dict[str, Any] | None:
                 "line": node.lineno,
                 "compared": [],
                 "traceback": "",
+                "near": [],
             }
     return None
 
 
 # --- counting -------------------------------------------------------------------
+
+PLAIN = "held()"
+RESUMED = """\
+try:
+    pass
+except AssertionError as caught:
+    failed(caught)
+else:
+    held()
+"""
 
 
 def instrument(tree: ast.Module) -> list[tuple[str, str]]:
@@ -165,19 +243,33 @@ def instrument(tree: ast.Module) -> list[tuple[str, str]]:
     helpers = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     operands: list[tuple[str, str]] = []
     numbers = count()
+    caught = {  # the fence catches these itself
+        id(node)
+        for guard in ast.walk(tree)
+        if isinstance(guard, ast.Try | ast.TryStar) and guard.handlers
+        for node in ast.walk(guard)
+    }
     for block in _blocks(tree):
         counted: list[ast.stmt] = []
         for statement in block:
-            counted.append(statement)
             if isinstance(statement, ast.Assert):
                 statement.test = _keep(statement.test, operands, numbers)
             elif not is_assertion_call(statement, helpers):
+                counted.append(statement)
                 continue
-            call = ast.parse("held()").body[0]
-            call.value.func.id = HELD  # type: ignore[attr-defined]
-            for node in ast.walk(call):
+            text = PLAIN if id(statement) in caught else RESUMED
+            wrapped = ast.parse(text).body
+            for node in (part for top in wrapped for part in ast.walk(top)):
+                if isinstance(node, ast.Name):
+                    node.id = OWN_NAMES.get(node.id, node.id)
+                elif isinstance(node, ast.ExceptHandler):
+                    node.name = CAUGHT
                 ast.copy_location(node, statement)
-            counted.append(call)
+            if isinstance(wrapped[0], ast.Try):
+                wrapped[0].body = [statement]
+            else:
+                wrapped.insert(0, statement)
+            counted += wrapped
         block[:] = counted
     ast.fix_missing_locations(tree)
     return operands
