@@ -7,11 +7,14 @@ fence that leaves a setting or a counter behind changes what a later one prints.
 from __future__ import annotations
 
 import asyncio
+import re
+import subprocess
 import tempfile
 from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from compile_in_practice.failure import BuildError, Failure
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIMIT_S = 300
+CELL_FILE = re.compile(r"[^\s'\"(]*ipykernel_\d+/\d+\.py")
 RECORDED = {"recorded", "missing"}  # they need a compiler; `nox -s record` executes them
 
 
@@ -57,10 +61,14 @@ async def execute(path: Path, shown: str) -> tuple[int, list[Failure]]:
     expected = [_printed(cell) for cell in cells]
     notebook.cells = cells
     with tempfile.TemporaryDirectory() as folder:
-        await NotebookClient(
+        client = NotebookClient(
             notebook, timeout=LIMIT_S, kernel_name="python3", allow_errors=True,
             resources={"metadata": {"path": folder}},
-        ).async_execute()  # fmt: skip
+        )  # fmt: skip
+        try:
+            await client.async_execute(stderr=subprocess.DEVNULL)  # the kernel's own talk
+        except (CellTimeoutError, DeadKernelError) as error:
+            return len(cells), [Failure(where=shown, what=f"{type(error).__name__}: {error}")]
     failures = []
     for cell, printed in zip(cells, expected, strict=True):
         where = f"{shown}:{cell.id}"
@@ -79,4 +87,5 @@ def _kind(cell: Any) -> str:
 
 
 def _printed(cell: Any) -> str:
-    return "".join(o.text for o in cell.outputs if o.get("name") == "stdout")
+    text = "".join(output.text for output in cell.outputs if output.get("name") == "stdout")
+    return CELL_FILE.sub("fence.py", text)

@@ -32,22 +32,25 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str]]:
         cell("sees_it", "print(x)", "[1]\n"),
         cell("raises", "assert x == [1], 'left behind'"),
         cell("after", "print('still runs')", "still runs\n"),
+        cell("names_its_file", "print((lambda: 0).__code__.co_filename)", "fence.py\n"),
         cell("recorded", "raise SystemExit", kind="recorded"),
         new_code_cell("%%writefile fence.py\nprint(1)", id="written"),
     )
     write(folder, "other", cell("alone", "print('x' in globals())", "False\n"))
+    write(folder, "dies", cell("kills", "import os; os._exit(1)"))
     n_ran, failures = execute_notebooks(folder, width=2)
     return n_ran, [f"{failure.where}: {failure.what}" for failure in failures]
 
 
 def test_every_cell_runs_but_those_that_need_a_compiler(outcome: tuple[int, list[str]]) -> None:
-    assert outcome[0] == 7
+    assert outcome[0] == 9
 
 
 def test_a_cell_that_raises_or_prints_something_else_is_named(
     outcome: tuple[int, list[str]],
 ) -> None:
     assert outcome[1] == [
+        "dies.ipynb: DeadKernelError: Kernel died",
         "page.ipynb:sees_it: prints something else",
         "page.ipynb:raises: AssertionError: left behind",
     ]
