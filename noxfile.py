@@ -1,6 +1,8 @@
 """The project's sessions: `nox -s docs` builds the site, `nox -s tests` tests it."""
 
+import argparse
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -8,6 +10,7 @@ import sys
 from pathlib import Path
 
 import nox
+from nox.command import CommandFailed
 from nox.virtualenv import HAS_UV, UV
 
 nox.needs_version = ">=2025.5.1"
@@ -18,6 +21,8 @@ nox.options.error_on_missing_interpreters = False
 PROJECT = nox.project.load_toml("pyproject.toml")
 MATRIX = PROJECT["tool"]["compile_in_practice"]
 LOCKS = Path(".ci/requirements")
+DRIFT = Path("results/drift")
+AGREES, DRIFTED, COULD_NOT_RUN = 0, 1, 2
 BACKEND = os.environ.get("UV_TORCH_BACKEND", "")
 SETTINGS = {
     "OMP_NUM_THREADS": "1",  # a fence is forked from a process with one thread
@@ -58,10 +63,12 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def lint(session: nox.Session) -> None:
-    """Check style, format and the coverage table, without torch."""
+    """Check style, format, the workflows and the coverage table, without torch."""
     python = install(session, "lint", [LOCKS / "lint.txt"])
     session.run(python, "-m", "ruff", "check", external=True)
     session.run(python, "-m", "ruff", "format", "--check", external=True)
+    zizmor = str(Path(python).with_name("zizmor"))
+    session.run(zizmor, "--offline", "--quiet", ".github/workflows", external=True)
     source = {"PYTHONPATH": "src"}
     coverage = "compile_in_practice.coverage"
     session.run(python, "-m", coverage, env=source, external=True)
@@ -113,6 +120,71 @@ def ledger(session: nox.Session) -> None:
     release, extra = split(session)
     python = environment(session, release)
     module(session, python, "ledger", "--torch", release, *extra)
+
+
+@nox.session(venv_backend="none")
+def drift(session: nox.Session) -> None:
+    """Say which sentences a torch release contradicts (default: every release)."""
+    asked = argparse.ArgumentParser(prog="nox -s drift --", description=drift.__doc__)
+    asked.add_argument("releases", nargs="*", help="of the matrix, or any that uv finds")
+    asked.add_argument("--python", action="append", default=[], help="one with a torch of its own")
+    asked.add_argument(
+        "--accept", action="append", default=[], help="write a named release's values"
+    )
+    told = asked.parse_args(session.posargs)
+    releases = told.releases or ([] if told.python else MATRIX["releases"])
+    if unnamed := set(told.accept) - set(told.releases):
+        session.warn(f"--accept wants its release named: nox -s drift -- {' '.join(unnamed)}")
+        raise SystemExit(COULD_NOT_RUN)
+    pythons, files = [], []
+    for number, label in enumerate([*releases, *told.python]):
+        is_path = number >= len(releases)
+        name = f"local-{number - len(releases) + 1}" if is_path else label
+        files.append(DRIFT / f"{name}.json")
+        files[-1].unlink(missing_ok=True)
+        command = ["drift", "--label", name, "--out", str(files[-1])]
+        command += [] if is_path else ["--torch", label]
+        command += ["--accept"] if label in told.accept else []
+        try:  # one that cannot be installed must not hide what the others say
+            python = label if is_path else any_environment(session, label)
+            uninstalled(session, python, "compile_in_practice", *command)
+        except CommandFailed as failure:
+            session.warn(f"{name}: {failure}")
+        else:
+            pythons.append(python)
+    if not pythons:
+        raise SystemExit(COULD_NOT_RUN)
+    given = [str(file) for file in files if file.exists()]
+    expected = [f"--expect={file.stem}" for file in files]
+    report = "compile_in_practice.drift_report"
+    uninstalled(session, pythons[-1], report, *given, *expected, f"--out={DRIFT}")
+    status = json.loads((DRIFT / "report.json").read_text(encoding="utf-8"))["status"]
+    session.log(f"{DRIFT}: report.json, junit.xml, summary.md")
+    if status == COULD_NOT_RUN:
+        raise SystemExit(COULD_NOT_RUN)  # nox itself knows 0 and 1
+    if status == DRIFTED:
+        session.error("a release contradicts its ledger: the table says where")
+
+
+def uninstalled(session: nox.Session, python: str, name: str, *args: str) -> None:
+    """Run a module of the project, also where it is not installed."""
+    env = SETTINGS | {"PYTHONPATH": str(Path("src").absolute())}
+    codes = [AGREES, DRIFTED, COULD_NOT_RUN]
+    session.run(python, "-m", name, *args, env=env, external=True, success_codes=codes)
+
+
+def any_environment(session: nox.Session, release: str) -> str:
+    """The Python of a release's environment, locked or, outside the matrix, not."""
+    if release in MATRIX["releases"]:
+        return environment(session, release)
+    interpreter, version = find_python(session)
+    folder = Path(session.cache_dir).parent / f"unlocked-{release}-{version}"
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists():
+        uv(session, "venv", "--quiet", "--clear", "--python", interpreter, str(folder))
+    wanted = [f"--requirements={LOCKS / 'site.txt'}", f"torch=={release}", "--prerelease=allow"]
+    uv(session, "pip", "install", "--quiet", "--python", str(python), *wanted)
+    return str(python)
 
 
 @nox.session(venv_backend="none")

@@ -7,8 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-from compile_in_practice import ledger
+from compile_in_practice import drift, drift_report, ledger
 from compile_in_practice.bench import bench
+from compile_in_practice.drift_formats import terminal
 from compile_in_practice.failure import BuildError, in_order
 from compile_in_practice.jupyter import execute_notebooks
 from compile_in_practice.plain import check_python, run_plain
@@ -16,6 +17,7 @@ from compile_in_practice.project import load_project
 from compile_in_practice.reading import page_paths, read_page
 from compile_in_practice.record_fences import record_fences
 from compile_in_practice.run import build
+from compile_in_practice.store import write_json
 
 FAILED, COULD_NOT_RUN, INTERRUPTED = 1, 2, 130
 
@@ -55,6 +57,13 @@ def _parser() -> argparse.ArgumentParser:
     plain.add_argument("--python", required=True, help="a Python that has torch alone")
     taken = command("notebooks", _notebooks, "execute the built site's notebooks in Jupyter")
     taken.add_argument("--width", type=int, default=2, help="how many at once")
+    other = command("drift", _drift, "run, and say what this torch does otherwise than the ledger")
+    other.add_argument("--width", type=int, help="how many fences at once")
+    other.add_argument("--label", default="", help="what the report calls this torch")
+    other.add_argument(
+        "--out", type=Path, help="the file to write; the default is in results/drift"
+    )
+    other.add_argument("--accept", action="store_true", help="first write this run's values")
     command("record", _record, "record the fences that need Inductor, on this release")
     timed = command("bench", _bench, "time a run against the floor and stock MyST-NB")
     timed.add_argument("--repeat", type=int, default=3, help="runs of each, for the median")
@@ -100,6 +109,20 @@ def _ledger(arguments: argparse.Namespace) -> int:
     changes = ledger.accept(project.ledger, report.measured, report.torch, report.here)
     print("\n".join([*changes, f"{len(changes)} changes in docs/ledger/{report.torch}.json"]))
     return 0
+
+
+def _drift(arguments: argparse.Namespace) -> int:
+    """Examine this interpreter's torch; the file is for the report of several."""
+    if arguments.accept:
+        _ledger(arguments)  # a failing page is told again below, in the table
+    result = drift.examine(
+        arguments.root, arguments.torch, label=arguments.label, width=arguments.width
+    )
+    folder = load_project(arguments.root).results / "drift"
+    write_json(arguments.out or folder / f"{result['label']}.json", result)
+    report = drift_report.merge([result])
+    print(terminal(report))
+    return int(report["status"])
 
 
 def _is_ledgers_own(remedy: str) -> bool:

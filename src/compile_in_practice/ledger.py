@@ -7,6 +7,7 @@ of the source that gave it. A build of a release that has a ledger must reproduc
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ class Measured:
         source: the hash of its source.
         values: the named values.
         varies: for values declared to vary, what by: `{"n": ("python",)}`.
+        warnings: the deprecations that it was warned of.
 
     """
 
@@ -41,9 +43,23 @@ class Measured:
     source: str
     values: dict[str, Any]
     varies: dict[str, tuple[str, ...]]
+    warnings: tuple[str, ...] = ()
 
 
 Ledger = dict[str, Any]
+DEPRECATION = re.compile(
+    r"^[^\n]*:\d+: ((?:Pending)?Deprecation|Future)Warning: ([^\n]*)", re.MULTILINE
+)
+
+
+def deprecations(stderr: str) -> tuple[str, ...]:
+    r"""Return each deprecation that `stderr` warns of, without its place in torch.
+
+    >>> deprecations("torch/a.py:9: FutureWarning: f is deprecated\n  f()\nfine")
+    ('FutureWarning: f is deprecated',)
+    """
+    found = (f"{kind}Warning: {text.strip()}" for kind, text in DEPRECATION.findall(stderr))
+    return tuple(dict.fromkeys(found))
 
 
 def read_ledgers(folder: Path) -> dict[str, Ledger]:
@@ -118,7 +134,7 @@ def compare(
             old = stored(ledger, item.name, name, here)
             if old is MISSING:
                 unknown.append(_unknown(item.where, f"{item.name}.{name}", torch))
-            elif _differ(old, value):
+            elif differ(old, value):
                 what = f"{item.name}.{name}: {old!r} -> {value!r}"
                 details = (f"the ledger of torch {base} against this run on torch {torch}",)
                 differs.append(
@@ -132,7 +148,7 @@ def compare(
     return Comparison(failures=differs + _stale(ledger, measured, torch), drift=[], unknown=unknown)
 
 
-def _differ(old: Any, new: Any) -> bool:
+def differ(old: Any, new: Any) -> bool:
     """Return whether two values differ as JSON, where true is not 1."""
     return json.dumps(old, sort_keys=True) != json.dumps(new, sort_keys=True)
 
@@ -181,7 +197,7 @@ def elsewhere(
             continue
         for name, value in item.values.items():
             old = stored(ledger, item.name, name, here)
-            if old is not MISSING and _differ(old, value):
+            if old is not MISSING and differ(old, value):
                 found.setdefault(release, {})[name] = old
     return found
 
@@ -200,6 +216,8 @@ def accept(
             for name, value in item.values.items()
         }
         new[item.name] = {"source": item.source, "values": values}
+        if item.warnings:
+            new[item.name]["warnings"] = list(item.warnings)
     write_json(path, {"schema": SCHEMA, "torch": torch, "fences": new})
     return _changes(_flat(old), _flat(new))
 
@@ -229,6 +247,6 @@ def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
             lines.append(f"+ {name}: {after!r}")
         elif after is MISSING:
             lines.append(f"- {name}: {before!r}")
-        elif _differ(before, after):
+        elif differ(before, after):
             lines.append(f"  {name}: {before!r} -> {after!r}")
     return lines

@@ -221,6 +221,7 @@ class _Run:
             measured = ledger.Measured(
                 name=fence.full_name, where=where, source=chain.digest(fence),
                 values=values, varies=fence.varies,
+                warnings=ledger.deprecations(passed["stderr"]) if passed else (),
             )  # fmt: skip
             (self.report.measured if passed else self.report.reached).append(measured)
             if fence.setup is not None:

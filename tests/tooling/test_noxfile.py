@@ -37,6 +37,7 @@ class Session:
         raise EndedError(text)
 
     skip = error
+    warn = log
 
 
 @pytest.fixture
@@ -176,3 +177,77 @@ def test_no_session_may_fetch_a_python(noxfile: ModuleType) -> None:
 def test_ledger_wants_its_release_named(noxfile: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(EndedError, match="name the release"):
         noxfile.ledger.func(Session(tmp_path))
+
+
+# --- drift ---------------------------------------------------------------------
+
+
+def drift(noxfile: ModuleType, tmp_path: Path, *asked: str, status: int = 0) -> list[list[str]]:
+    """Run the session with a report that gives `status`; return the project's commands."""
+    session = Session(tmp_path / ".nox", *asked)
+    noxfile.DRIFT.mkdir(parents=True, exist_ok=True)
+    (noxfile.DRIFT / "report.json").write_text(f'{{"status": {status}}}')
+    try:
+        noxfile.drift.func(session)
+    finally:
+        noxfile.ran = [args for args in session.ran if args[1:2] == ["-m"]]
+    ran: list[list[str]] = noxfile.ran
+    return ran
+
+
+def test_drift_asks_every_release_in_its_own_environment(
+    noxfile: ModuleType, tmp_path: Path
+) -> None:
+    *asked, report = drift(noxfile, tmp_path)
+    releases = noxfile.MATRIX["releases"]
+    assert [args[args.index("--torch") + 1] for args in asked] == releases
+    assert all(f"torch-{r}-" in args[0] for r, args in zip(releases, asked, strict=True))
+    assert [a for a in report if a.startswith("--expect")] == [f"--expect={r}" for r in releases]
+
+
+def test_drift_takes_releases_pythons_and_versions_without_a_lock(
+    noxfile: ModuleType, tmp_path: Path
+) -> None:
+    mine = str(tmp_path / "mine")
+    asked = drift(noxfile, tmp_path, "2.9.1", "2.16.0", "--python", mine)
+    pythons = [Path(args[0]) for args in asked]
+    assert pythons[0].parts[-3].startswith("torch-2.9.1-")
+    assert pythons[1].parts[-3].startswith("unlocked-2.16.0-")
+    assert pythons[2:] == [Path(mine)] * 2
+    assert "local-1" in asked[2]
+    assert "--torch" not in asked[2]
+
+
+@pytest.mark.parametrize(("status", "end"), [(0, None), (1, EndedError), (2, SystemExit)])
+def test_drift_ends_as_its_report_does(
+    noxfile: ModuleType, tmp_path: Path, status: int, end: type[BaseException] | None
+) -> None:
+    if end is None:
+        drift(noxfile, tmp_path, "2.8.0", status=status)
+        return
+    with pytest.raises(end) as raised:
+        drift(noxfile, tmp_path, "2.8.0", status=status)
+    if isinstance(raised.value, SystemExit):
+        assert raised.value.code == 2
+
+
+def test_drift_accepts_only_a_release_that_is_named(noxfile: ModuleType, tmp_path: Path) -> None:
+    first, second, _ = drift(noxfile, tmp_path, "2.8.0", "2.9.1", "--accept", "2.9.1")
+    assert ("--accept" in first, "--accept" in second) == (False, True)
+    with pytest.raises(SystemExit):
+        drift(noxfile, tmp_path, "--accept", "2.9.1")
+    assert noxfile.ran == []
+
+
+def test_a_release_that_cannot_be_installed_does_not_hide_the_others(
+    noxfile: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def environment(_: Session, release: str) -> str:
+        if release == "2.8.0":
+            raise noxfile.CommandFailed
+        return "python"
+
+    monkeypatch.setattr(noxfile, "environment", environment)
+    asked, report = drift(noxfile, tmp_path, "2.8.0", "2.9.1")
+    assert "2.9.1" in asked
+    assert {"--expect=2.8.0", "--expect=2.9.1"} <= set(report)

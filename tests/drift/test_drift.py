@@ -1,0 +1,109 @@
+"""One release against the ledgers: what differs, where, and what may be accepted."""
+
+import json
+
+import pytest
+
+from compile_in_practice.drift_report import merge, read, schema
+from tests.drift.conftest import drift, edit_ledger
+from tests.run.conftest import TORCH, Site, fence
+
+OLD = '"n_known": 3'
+
+
+def test_a_ledger_edited_by_hand_names_that_claim_and_nothing_else(copy: Site) -> None:
+    edit_ledger(copy, OLD, '"n_known": 4')
+    status, result, said = drift(copy, "--torch", TORCH)
+    report = merge([result])
+    assert status == report["status"] == 1
+    (row,) = report["rows"]
+    sentence = "There are {value}`asked.n_known` things to know, in {value}`asked.n_calls` call."
+    assert row == {
+        "kind": "changed",
+        "claim": "api.asked.n_known",
+        "where": "docs/api.md:5",
+        "change": "4 -> 3",
+        "old": 4,
+        "new": 3,
+        "sentences": [{"where": "docs/api.md:3", "text": sentence}],
+        "details": [],
+        "releases": [TORCH],
+        "first": TORCH,
+    }
+    line = f"api.asked.n_known  docs/api.md:5  4 -> 3      {TORCH}"
+    assert line in said
+    assert f"    docs/api.md:3: {sentence}" in said
+
+
+def test_a_value_of_a_lab_and_of_another_page_finds_its_sentences(copy: Site) -> None:
+    edit_ledger(copy, '"all.n": 4', '"all.n": 5')
+    path = f"docs/ledger/{TORCH}.json"
+    text = (copy.root / path).read_text(encoding="utf-8")
+    copy.write(path, text.replace('"n_all": 2', '"n_all": 9'))
+    _, result, _ = drift(copy, "--torch", TORCH)
+    found = {row["claim"]: [s["where"] for s in row["sentences"]] for row in result["changed"]}
+    assert found == {
+        "frames.counted.n_all": ["docs/frames.md:3", "docs/logs.md:3"],
+        "lab.steady.all.n": ["docs/steady.md:3"],
+    }
+
+
+def test_a_release_without_a_ledger_is_compared_with_the_newest_known(copy: Site) -> None:
+    edit_ledger(copy, OLD, '"n_known": 4', torch="2.7.0")
+    edit_ledger_of_none = copy.docs / "ledger/2.6.0.json"
+    edit_ledger_of_none.write_text('{"schema": 1, "torch": "2.6.0", "fences": {}}')
+    copy.page("new", fence("new", "n = 1\nassert n", values="{n: n}"))
+    status, result, said = drift(copy)
+    assert (status, result["base"], result["missing"]) == (1, "2.7.0", [])
+    assert [row["claim"] for row in result["changed"]] == ["api.asked.n_known"]
+    assert said.endswith(f"{TORCH}: 12 values against the ledger of 2.7.0: 1 changed\n")
+
+
+def test_a_value_that_its_ledger_lacks_or_alone_has_does_not_agree(copy: Site) -> None:
+    edit_ledger(copy, OLD, '"n_other": 3')
+    status, result, _ = drift(copy, "--torch", TORCH)
+    assert status == 1
+    assert result["missing"] == [{"claim": "api.asked.n_known", "where": "docs/api.md:5"}]
+    assert [row["what"] for row in result["stale"]] == ["api.asked.n_other is on no page"]
+
+
+def test_a_false_verdict_is_named_with_its_sentence(copy: Site) -> None:
+    page = (copy.docs / "limits.md").read_text(encoding="utf-8")
+    copy.write("docs/limits.md", page.replace("< 12>", "< 2>"))
+    status, result, _ = drift(copy, "--torch", TORCH)
+    assert status == 1
+    (row,) = result["failed"]
+    assert row["where"] == "docs/limits.md:5"
+    assert row["what"].startswith("verdict 'stops' is false")
+
+
+def test_new_values_are_accepted_for_a_release_named_explicitly(copy: Site) -> None:
+    edit_ledger(copy, OLD, '"n_known": 4')
+    path = copy.docs / "ledger" / f"{TORCH}.json"
+    before = path.read_text(encoding="utf-8")
+    done = copy.command("drift", "--accept")
+    assert (done.returncode, path.read_text(encoding="utf-8")) == (2, before)
+    assert "named explicitly" in done.stderr
+    status, result, said = drift(copy, "--torch", TORCH, "--accept")
+    assert (status, result["changed"]) == (0, [])
+    assert said.startswith(f"  api.asked.n_known: 4 -> 3\n1 changes in docs/ledger/{TORCH}.json")
+
+
+def test_a_release_that_is_not_installed_could_not_run(copy: Site) -> None:
+    status, result, _ = drift(copy, "--torch", "2.0.0")
+    assert status == 2
+    assert (result["label"], result["claims"]) == ("2.0.0", [])
+    assert f"torch {TORCH} is installed, 2.0.0 was asked for" in result["error"]
+
+
+def test_what_is_written_follows_the_schema(copy: Site) -> None:
+    edit_ledger(copy, OLD, '"n_known": 4')
+    _, result, _ = drift(copy, "--torch", TORCH)
+    assert read(copy.root / "out.json") == result
+    del result["claims"]
+    copy.write("out.json", json.dumps(result))
+    assert "'claims' is a required property" in read(copy.root / "out.json")["error"]
+    assert schema()["$defs"]["result"]["required"]
+
+
+pytestmark = pytest.mark.usefixtures("known")
