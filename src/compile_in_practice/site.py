@@ -87,7 +87,8 @@ def write_site(site: Site) -> None:
     write_json(
         site.results / "summary.json",
         {"torch": site.environment.torch, "report": site.report.lines(),
-         "n_failures": len(site.report.failures)},
+         "n_failures": len(site.report.failures),
+         "releases": site.project.releases, "current": site.project.current},
     )  # fmt: skip
 
 

@@ -67,6 +67,7 @@ class Site:
     """A project folder, its results, and what Sphinx makes of them."""
 
     root: Path
+    torch: str = "2.15.0"
 
     @property
     def results(self) -> Path:
@@ -90,20 +91,22 @@ class Site:
         self.write(f"results/here/pages/{name}.ipynb", text)
 
     def summary(self, n_failures: int = 0, report: tuple[str, ...] = ()) -> None:
-        told = {"n_failures": n_failures, "report": report, "torch": "2.15.0"}
+        told = {"n_failures": n_failures, "report": report, "torch": self.torch}
+        told |= {"releases": ["2.8.0", "2.15.0"], "current": "2.15.0"}
         self.write("results/here/summary.json", json.dumps(told))
 
     def lab_data(self, n_graphs: int) -> None:
         data = {"model": {"n_graphs": n_graphs}}
         self.write("results/here/labs/question.json", json.dumps(data))
 
-    def build(self, *flags: str) -> subprocess.CompletedProcess[str]:
+    def build(self, *flags: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Run sphinx-build as `nox -s docs` does."""
         command = [sys.executable, "-m", "sphinx", "-n", "-W", "--keep-going", "-q", *flags]
         variables = {
             **os.environ,
             "PYTHONPATH": str(ROOT / "src"),
             "COMPILE_IN_PRACTICE_RESULTS": str(self.results),
+            **more,
         }
         return subprocess.run(
             [*command, str(self.root / "docs"), str(self.root / "out")],

@@ -12,6 +12,7 @@ from compile_in_practice.sphinxext import (
     drawings,
     galleries,
     locations,
+    releases,
     staging,
     takeaway,
 )
@@ -26,11 +27,13 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("config-inited", staging.stage, priority=1)
     app.connect("config-inited", locations.point_to_docs, priority=2)
     app.connect("config-inited", galleries.redraw_changed, priority=3)
+    app.connect("config-inited", releases.point_to_current, priority=4)
     app.connect("builder-inited", staging.keep_notebooks_out_of_the_tree)
     app.add_transform(cells.MarkCells)
     app.add_post_transform(cells.CopyWithChain)
     app.add_post_transform(drawings.InlineDrawings)
     app.connect("html-page-context", takeaway.link_downloads)
+    app.connect("html-page-context", releases.link_releases)
     app.connect("build-finished", takeaway.copy_downloads)
     app.connect("build-finished", locations.forget_after_warnings)
     return {
