@@ -99,7 +99,7 @@ def experiment(backend="aot_eager"):
 
 data = replay(experiment)
 labels = {"whole": "whole model", "blocks": "by block", "blocks_grad": "by block, x.requires_grad"}
-rows = [{"name": labels[way], **counts} for way, counts in data.items()]
+rows = [{"name": label, **data[way]} for way, label in labels.items()]
 table(rows, {"compiled": "name", "frames": "n_frames", "operations": "n_ops"})
 
 # %%
