@@ -26,8 +26,9 @@ COLUMNS = 4096  # of h: (rows, COLUMNS), bf16
 CASES = [
     *({"what": "pointwise", "rows": n} for n in (64, 1024, 16384, 65536)),
     *({"what": "whole", "rows": n} for n in (64, 1024, 16384)),
+    *({"what": what, "rows": 65536} for what in ("no_gelu", "tanh_gelu")),  # why not 0.9
 ]
-TRY_CASES = [{"what": "pointwise", "rows": 2}, {"what": "whole", "rows": 2}]
+TRY_CASES = [{"what": what, "rows": 2} for what in ("pointwise", "whole", "no_gelu", "tanh_gelu")]
 
 
 def pointwise(h, b, mask):
@@ -40,9 +41,20 @@ def whole(x, w, b, mask):
     return F.gelu(x @ w + b) * mask
 
 
+def no_gelu(h, b, mask):
+    """The same bytes with hardly any arithmetic."""
+    return (h + b) * mask
+
+
+def tanh_gelu(h, b, mask):
+    """The chain with the approximation of gelu by tanh."""
+    return F.gelu(h + b, approximate="tanh") * mask
+
+
 def experiment(*, what, rows):
     """Eager and compiled: time, kernels, bytes that must move at least."""
-    function = pointwise if what == "pointwise" else whole
+    chains = {"pointwise": pointwise, "no_gelu": no_gelu, "tanh_gelu": tanh_gelu, "whole": whole}
+    function = chains[what]
 
     def make(seed):
         generator = torch.Generator(device()).manual_seed(seed)
@@ -52,7 +64,7 @@ def experiment(*, what, rows):
             return values.to(torch.bfloat16)
 
         b, mask = random(COLUMNS), (random(rows, COLUMNS) > 0).to(torch.bfloat16)
-        if what == "pointwise":
+        if what != "whole":
             return random(rows, COLUMNS), b, mask
         return random(rows, COLUMNS), random(COLUMNS, COLUMNS) / 64, b, mask
 

@@ -32,6 +32,7 @@ VARIANTS = (
     "reduce_overhead",
     "whole_step",
     "compiled_autograd",
+    "max_autotune",
 )
 CASES = [{"variant": variant} for variant in VARIANTS]
 TRY_CASES = [{"variant": variant, "batch": 1, "length": 8, "n_layer": 1} for variant in VARIANTS]
@@ -62,8 +63,8 @@ def stepper(variant, model, optimizer):
     forward, update = loss_of, optimizer.step
     if variant in {"default", "compiled_autograd"}:
         forward = torch.compile(loss_of)
-    elif variant == "reduce_overhead":
-        forward = torch.compile(loss_of, mode="reduce-overhead")
+    elif variant in {"reduce_overhead", "max_autotune"}:
+        forward = torch.compile(loss_of, mode=variant.replace("_", "-"))
 
     def step(x, y):
         torch.compiler.cudagraph_mark_step_begin()

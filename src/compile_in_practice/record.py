@@ -59,7 +59,33 @@ class Record:
     @cached_property
     def values(self) -> dict[str, dict[str, Any]]:
         """What prose can quote: row name, then value name, then the value."""
-        return {row["name"]: dict(_flat(row)) for row in self.rows}
+        return {row["name"]: dict(_flat(row, self.again)) for row in self.rows}
+
+    @property
+    def again(self) -> list[dict[str, Any]]:
+        """Second measurements, in other processes or on other leases of the machine."""
+        return list(self.data["again"])
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What prose can quote of the recording itself."""
+        gpu = self.data["machine"]["gpu"]
+        return {
+            "torch": self.torch,
+            "device": self.device,
+            "seconds": self.data["seconds"],
+            "empty_launch_us": gpu["empty_launch_us"] if gpu else None,
+            "moved": max(self.moves.values(), default=None),
+            "n_changed": sum(len(set(row.get("outcomes", []))) > 1 for row in self.values.values()),
+        }
+
+    @cached_property
+    def moves(self) -> dict[str, float]:
+        """By how much a row's slowest median exceeds its fastest, as a share of the fastest."""
+        medians = {
+            name: row["medians_ms"] for name, row in self.values.items() if "median_ms" in row
+        }
+        return {name: max(ms) / min(ms) - 1 for name, ms in medians.items() if len(ms) > 1}
 
 
 def load(path: Path) -> Record:
@@ -189,7 +215,7 @@ def _validate(path: Path, data: Any) -> None:
         raise RecordError(message)
 
 
-def _flat(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flat(row: dict[str, Any], again: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
     yield "status", row["status"]
     for part in ("case", "busy", "compile", "correct", "facts"):
         yield from row.get(part, {}).items()
@@ -197,9 +223,16 @@ def _flat(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "median_ms", row["timing"]["median_ms"]
         yield "low_ms", row["timing"]["spread_ms"][0]
         yield "high_ms", row["timing"]["spread_ms"][1]
+        yield "medians_ms", [row["timing"]["median_ms"], *_second(row["name"], "medians_ms", again)]
+    if "outcome" in row.get("facts", {}):
+        yield "outcomes", [row["facts"]["outcome"], *_second(row["name"], "outcomes", again)]
     if row.get("speedup") is not None:
         yield "speedup", row["speedup"]
         yield "lost", not math.isclose(row["speedup"], 1.0) and row["speedup"] < 1.0
+
+
+def _second(name: str, field: str, again: list[dict[str, Any]]) -> list[Any]:
+    return [one[field][name] for one in again if name in one[field]]
 
 
 if __name__ == "__main__":

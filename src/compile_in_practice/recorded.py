@@ -34,10 +34,7 @@ def record_values(folder: Path, torch: str) -> tuple[dict[str, Any], list[Failur
         best = chosen.get(record.experiment)
         if best is None or _nearness(record, here) > _nearness(best, here):
             chosen[record.experiment] = record
-    values = {
-        name: {**record.values, "torch": record.torch, "device": record.device}
-        for name, record in chosen.items()
-    }
+    values = {name: {**record.values, **record.facts} for name, record in chosen.items()}
     return values, failures
 
 

@@ -35,6 +35,7 @@ CLOCK_PERIOD_S = 3.0
 def main(arguments: list[str] | None = None) -> int:
     """Exit status of the command: 0 when each experiment asked for was recorded whole."""
     options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends its child too
     if options.child:
         _child(*map(Path, options.child), trying=options.trying)
         return 0
@@ -68,6 +69,11 @@ def _parser() -> argparse.ArgumentParser:
         choices=["process", "lease"],
         help="add medians to an existing record instead",
     )
+    parser.add_argument(
+        "--keep",
+        choices=["process", "lease"],
+        help="record again whole; the record that is there becomes a second measurement of it",
+    )
     parser.add_argument("--limit-s", type=float, default=3600.0, help="seconds for each experiment")
     parser.add_argument("--case-limit-s", type=float, default=600.0, help="seconds for each case")
     parser.add_argument(
@@ -88,8 +94,14 @@ def _parser() -> argparse.ArgumentParser:
 def _record(name: str, provenance: dict[str, Any], options: argparse.Namespace) -> bool:
     script = experiments.load(_script(name), _roots(trying=options.trying))
     path = options.out / f"{name}--{slug(provenance)}--torch-{provenance['torch']}.json"
-    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-    kept = old["rows"] if options.resume and old and old["hash"] == script.hash else []
+    old = _old(path, script.hash)
+    if options.again and not old:
+        message = f"{path}: nothing to measure again: no record of this experiment as it stands"
+        raise SystemExit(message)
+    kept = old["rows"] if options.resume and old else []
+    again = old["again"] if old and (options.resume or options.keep) else []
+    if options.keep and old:
+        again = [*again, _again(options.keep, old, old["rows"])]
     cases = _cases(script, trying=options.trying)
     done = [row["case"] for row in kept if row["status"] != "skipped"]
     todo = [case for case in cases if case not in done]
@@ -115,37 +127,64 @@ def _record(name: str, provenance: dict[str, Any], options: argparse.Namespace) 
                 "clocks": list(samples),
                 "yardstick": _yardstick(options.out, provenance),
                 "rows": rows + [_lost(case, "skipped", "not recorded yet") for case in missing],
-                "again": [],
+                "again": again,
             }
             write(path, data)
 
         if options.again and old:
-            rows = _run(script.path, todo, options, lambda _: None)
-            return _add_again(path, old, rows, options.again, provenance)
+            return _measure_again(path, script, todo, options, old=old, provenance=provenance)
         rows = kept + _run(script.path, todo, options, lambda new: keep(kept + new))
         keep(rows)
     _say(f"{name}: {len(rows)} rows in {time.monotonic() - start:.0f} s -> {path.name}")
     return all(row["status"] != "skipped" for row in rows)
 
 
-def _add_again(
+def _old(path: Path, wanted: str) -> dict[str, Any] | None:
+    """What the record at `path` holds; None if there is none of the experiment as it stands."""
+    if not path.exists():
+        return None
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return data if data["hash"] == wanted else None
+
+
+def _measure_again(
     path: Path,
+    script: experiments.Experiment,
+    cases: list[dict[str, Any]],
+    options: argparse.Namespace,
+    *,
     old: dict[str, Any],
-    rows: list[Row],
-    kind: str,
     provenance: dict[str, Any],
 ) -> bool:
-    medians = {row["name"]: row["timing"]["median_ms"] for row in rows if "timing" in row}
-    gpu = provenance["gpu"]
-    launch = gpu["empty_launch_us"] if gpu else None
-    entry = {
+    """Whether a row came out; the record at `path` gets the second measurement, case by case."""
+    made = {"machine": provenance, "date": _now(), "beside": options.beside}
+
+    def keep(rows: list[Row]) -> None:
+        write(path, {**old, "again": [*old["again"], _again(options.again, made, rows)]})
+
+    rows = _run(script.path, cases, options, keep)
+    _say(f"{script.name}: measured again, {len(rows)} rows -> {path.name}")
+    return any(row["status"] == "ok" for row in rows)
+
+
+def _again(kind: str, made: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
+    """What a second measurement leaves in a record. `made`: its machine, date and company."""
+    gpu = made["machine"]["gpu"]
+    timed = {row["name"]: row["timing"] for row in rows if "timing" in row}
+    return {
         "kind": kind,
-        "date": _now(),
-        "empty_launch_us": launch,
-        "medians_ms": medians,
+        "date": made["date"],
+        "beside": made["beside"],
+        "empty_launch_us": gpu["empty_launch_us"] if gpu else None,
+        "medians_ms": {name: timing["median_ms"] for name, timing in timed.items()},
+        "spreads_ms": {name: timing["spread_ms"] for name, timing in timed.items()},
+        "cold_s": {row["name"]: row["compile"]["cold_s"] for row in rows if "compile" in row},
+        "outcomes": {
+            row["name"]: row["facts"]["outcome"]
+            for row in rows
+            if "outcome" in row.get("facts", {})
+        },
     }
-    write(path, {**old, "again": [*old["again"], entry]})
-    return bool(medians)
 
 
 def _run(

@@ -91,15 +91,45 @@ def provenance(record: Record) -> str:
 
 
 def _agreement(record: Record, again: dict[str, Any]) -> str:
-    """How far medians measured again lie outside the recorded spread."""
-    spreads = {row["name"]: row["timing"] for row in record.rows if "timing" in row}
-    common = {n: ms for n, ms in again["medians_ms"].items() if n in spreads}
-    inside = sum(
-        spreads[name]["spread_ms"][0] <= ms <= spreads[name]["spread_ms"][1]
-        for name, ms in common.items()
-    )
+    """One line for a second measurement: how many medians and outcomes agree."""
+    first = {row["name"]: row["timing"]["spread_ms"] for row in record.rows if "timing" in row}
+    names = [name for name in again["spreads_ms"] if name in first]
+    inside = sum(_overlap(first[name], again["spreads_ms"][name]) for name in names)
     place = "in another process" if again["kind"] == "process" else "on another lease"
-    return f"measured again {place}: {inside} of {len(common)} medians lie in the recorded spread"
+    parts = [f"measured again {place} on {again['date'][:10]}"]
+    if again["empty_launch_us"] is not None:
+        parts.append(f"an empty launch took {again['empty_launch_us']:.1f} us")
+    if names:
+        parts.append(f"{inside} of {len(names)} spreads overlap")
+    outcomes = {
+        n: r["outcomes"] for n, r in record.values.items() if len(r.get("outcomes", [])) > 1
+    }
+    if outcomes:
+        same = sum(len(set(seen)) == 1 for seen in outcomes.values())
+        parts.append(f"{same} of {len(outcomes)} outcomes are the same")
+    if again["beside"]:
+        parts.append(f"meanwhile on the same host: {again['beside']}")
+    return "; ".join(parts)
+
+
+def _overlap(one: list[float], other: list[float]) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def measured_again(record: Record) -> None:
+    """Print each row that was measured twice: median and spread, then and again."""
+    for again in record.again:
+        rows = []
+        for row in flat(record):
+            if "median_ms" in row and row["name"] in again["medians_ms"]:
+                low, high = again["spreads_ms"][row["name"]]
+                ms = again["medians_ms"][row["name"]]
+                change = f"{ms / row['median_ms'] - 1:+.0%}"
+                rows.append({**row, "again": ms, "low": low, "high": high, "change": change})
+        if rows:
+            columns = {"measured twice": "name", "ms": "median_ms:.4f", "p10": "low_ms:.4f"}
+            columns |= {"p90": "high_ms:.4f", "again": "again:.4f", "p10 ": "low:.4f"}
+            table(rows, {**columns, "p90 ": "high:.4f", "change": "change"})
 
 
 def build_torch() -> str | None:

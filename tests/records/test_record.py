@@ -116,6 +116,21 @@ def test_a_replay_labels_a_record_of_an_older_torch(
     assert "OLDER than this build's torch 2.15.0" in out
 
 
+def test_a_second_measurement_is_shown_beside_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = {"kind": "lease", "date": "2026-11-30T09:00:00Z", "beside": "", "empty_launch_us": 4.0}
+    again |= {"medians_ms": {"copy_64": 0.0688}, "spreads_ms": {"copy_64": [0.068, 0.07]}}
+    again |= {"cold_s": {}, "outcomes": {}}
+    changed(tmp_path, lambda data: data.update(again=[again]))
+    (one,) = replayed(tmp_path, SCRIPTS["ceilings"].read_text())
+    replay.measured_again(one)
+    out = capsys.readouterr().out
+    assert "on another lease on 2026-11-30; an empty launch took 4.0 us; 0 of 1 spreads" in out
+    assert re.search(r"copy_64 .* 0\.0688 .* \+100%", out)
+    assert one.facts["moved"] == pytest.approx(1.0, rel=0.01)
+
+
 def test_a_replay_of_an_edited_experiment_fails(tmp_path: Path) -> None:
     shutil.copy(CEILINGS, tmp_path)
     edited = SCRIPTS["ceilings"].read_text().replace("n_samples=40", "n_samples=41")

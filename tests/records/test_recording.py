@@ -21,7 +21,10 @@ def experiment(*, what):
         os._exit(0)
     if what == "slow":
         time.sleep(600)
-    return [{"name": what, "status": "ok", "reason": "", "facts": {"n": 1}}]
+    timing = {"n_warmup": 1, "n_calls": 1, "samples_ms": [2.0]}
+    timing |= {"median_ms": 2.0, "spread_ms": [1, 3]}
+    facts = {"outcome": what}
+    return [{"name": what, "status": "ok", "reason": "", "facts": facts, "timing": timing}]
 """
 
 
@@ -66,6 +69,37 @@ def test_a_recording_that_ran_out_of_time_is_resumed(tmp_path: Path) -> None:
     assert [row["status"] for row in one.rows].count("ok") == 2
     assert one.data["complete"] is True
     assert status == 0
+
+
+@pytest.mark.usefixtures("script")
+def test_measured_again_adds_spreads_and_outcomes_and_keeps_the_rows(tmp_path: Path) -> None:
+    _, first = made(tmp_path, "--case", "0")
+    status, one = made(tmp_path, "--again", "process", "--case", "0", "--case", "4")
+    assert status == 0
+    assert one.rows == first.rows
+    (again,) = one.again
+    assert again["kind"] == "process"
+    assert again["medians_ms"] == {"good": 2.0, "last": 2.0}
+    assert again["spreads_ms"]["good"] == [1, 3]
+    assert again["outcomes"] == {"good": "good", "last": "last"}
+    assert one.values["good"]["medians_ms"] == [2.0, 2.0]
+    assert one.facts["moved"] == 0.0
+
+
+@pytest.mark.usefixtures("script")
+def test_recorded_again_whole_keeps_the_old_record_as_second(tmp_path: Path) -> None:
+    made(tmp_path, "--case", "0")
+    _, one = made(tmp_path, "--keep", "lease", "--case", "4")
+    assert [row["name"] for row in one.rows if row["status"] == "ok"] == ["last"]
+    assert [again["medians_ms"] for again in one.again] == [{"good": 2.0}]
+    _, one = made(tmp_path, "--resume", "--case", "0")
+    assert len(one.again) == 1
+
+
+@pytest.mark.usefixtures("script")
+def test_nothing_is_measured_again_without_a_record(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="nothing to measure again"):
+        made(tmp_path, "--again", "lease")
 
 
 def test_a_name_without_a_script_says_where_it_looked() -> None:
