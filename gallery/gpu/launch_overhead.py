@@ -58,7 +58,8 @@ def experiment(*, n_tokens, modes, n_layer=12):
 # %%
 # Time of a call, the share of it in which a kernel ran, and compile seconds.
 
-from compile_in_practice.replay import flat, pyplot, replay_records, table
+from compile_in_practice.figures import lines
+from compile_in_practice.replay import flat, replay_records, table
 
 records = replay_records(experiment)
 for record in records:
@@ -92,24 +93,18 @@ for record in records:
 # :value:`records.launch_overhead.t1_eager.weight_gb:.3f` GB at the copy bandwidth are
 # :value:`records.launch_overhead.t1_eager.weight_gb / records.ceilings.copy_4096.gb_s * 1e3:.3f`
 # ms. ``reduce-overhead`` takes :value:`records.launch_overhead.t1_reduce_overhead.median_ms:.3f` ms.
+#
+# An empty launch took :value:`records.launch_overhead.empty_launch_us:.1f` us on this virtual
+# machine. Where launches are cheaper, eager waits less and ``reduce-overhead`` gains less.
 
-plt = pyplot()
-figure, axes = plt.subplots(figsize=(6, 3))
-styles = {"eager": "s--", "default": "^-.", "reduce_overhead": "o-", "max_autotune": "x:"}
 for record in records:
-    for way, style in styles.items():
+    curves = {}
+    for way in ("eager", "default", "reduce_overhead", "max_autotune"):
         rows = [row for row in flat(record) if row["name"].partition("_")[2] == way]
         places = [row["n_tokens"] for row in rows]
-        axes.plot(places, [row["median_ms"] for row in rows], style, color="0.2", label=way)
-axes.set_xscale("log", base=2)
-axes.set_yscale("log")
-axes.set_xlabel("tokens in one forward")
-axes.set_ylabel("ms")
-axes.legend(frameon=False, ncols=2)
-figure.tight_layout()
+        curves[way] = (places, [row["median_ms"] for row in rows])
+    lines(curves, x="tokens in one forward", y="ms", log_x=True, log_y=True)
 
 # %%
-# **What this does not show.** This machine is a virtual one and launches slowly: the
-# header has the microseconds of an empty launch. A machine that launches faster gains less
-# from CUDA graphs. Warm is a second compile in the same process, after a Dynamo reset.
-# For a mode with CUDA graphs the peak leaves out what the graphs' own pool holds.
+# **What this does not show.** A machine that launches faster. Warm is a second compile in the
+# same process, after a Dynamo reset. For a mode with CUDA graphs the peak leaves out what the graphs' own pool holds.
