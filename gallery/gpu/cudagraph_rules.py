@@ -254,19 +254,28 @@ def compare(actual, expected):
 
 import textwrap
 
-from compile_in_practice.replay import flat, pyplot, replay_records, table
+from compile_in_practice.figures import lines
+from compile_in_practice.replay import flat, replay_records, table
 
 records = replay_records(experiment)
 for record in records:
     rows = [each for each in flat(record) if each.get("rule") == "held"]
-    table(rows, {"held": "way", "from call": "held_call", "what happened": "outcome"})
+    for each in rows:
+        first, *others = each["outcomes"]
+        each["again"] = ", ".join("the same" if first == other else other for other in others)
+    table(
+        rows,
+        {"held": "way", "from call": "held_call", "what happened": "outcome", "again": "again"},
+    )
 
 # %%
 # The first calls warm up and record, and a held output of theirs
 # :verdict:`raises <records.cudagraph_rules.held_plain_call1.outcome == "raises" and records.cudagraph_rules.held_plain_call2.outcome == "raises">`.
 # From the third call on the graph is replayed, and the held output
 # :verdict:`silently becomes the next one <records.cudagraph_rules.held_plain_call3.outcome == "overwritten with the next output">`:
-# no error, other numbers. ``cudagraph_mark_step_begin``
+# no error, other numbers. Another lease gave
+# :verdict:`the same outcomes <records.cudagraph_rules.n_changed == 0>`.
+# ``cudagraph_mark_step_begin``
 # :verdict:`changes nothing <records.cudagraph_rules.held_mark_call3.outcome == records.cudagraph_rules.held_plain_call3.outcome and records.cudagraph_rules.held_mark_call1.outcome == records.cudagraph_rules.held_plain_call1.outcome>`
 # about it. A clone stays :verdict:`intact <records.cudagraph_rules.held_clone_call1.outcome == "intact" and records.cudagraph_rules.held_clone_call2.outcome == "intact" and records.cudagraph_rules.held_clone_call3.outcome == "intact">`.
 #
@@ -340,19 +349,14 @@ for record in records:
 #    ...
 #    optimizer.zero_grad(set_to_none=False)
 
-plt = pyplot()
-figure, axes = plt.subplots(figsize=(6, 2.6))
 for record in records:
-    for way, style in (("dynamic", "o-"), ("buckets", "s--")):
+    curves = {}
+    for way in ("dynamic", "buckets"):
         rows = [r for r in flat(record) if r.get("rule") == "shapes" and r["way"] == way]
         lengths = [int(each["name"].rpartition("_")[2]) for each in rows]
-        axes.plot(lengths, [each["calls_ms"][0] for each in rows], style, color="0.2", label=way)
-axes.set_yscale("log")
-axes.set_xlabel("length, in the order of arrival")
-axes.set_ylabel("ms of its first call")
-axes.legend(frameon=False)
-figure.tight_layout()
+        curves[way] = (lengths, [each["calls_ms"][0] for each in rows])
+    lines(curves, x="length, in the order of arrival", y="ms of its first call", log_y=True)
 
 # %%
 # **What this does not show.** Other releases: run the script on yours before you rely on a
-# row. An input on a second GPU is not among the skips here.
+# row. An input on a second GPU is not among the skips here: one GPU was at hand.
