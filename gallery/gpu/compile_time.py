@@ -157,7 +157,8 @@ def first_call(kind, depth, artifact):
 # %%
 # Compile seconds and the steady state.
 
-from compile_in_practice.replay import flat, pyplot, replay_records, table
+from compile_in_practice.figures import lines
+from compile_in_practice.replay import flat, measured_again, replay_records, table
 
 records = replay_records(experiment)
 for record in records:
@@ -191,40 +192,44 @@ for record in records:
 
 # %%
 # From depth :value:`records.compile_time.whole_depth4.depth` to
-# :value:`records.compile_time.whole_depth16.depth`, whole grows from
+# :value:`records.compile_time.whole_depth64.depth`, whole grows from
 # :value:`records.compile_time.whole_depth4.cold_s:.1f` s to
-# :value:`records.compile_time.whole_depth16.cold_s:.1f` s. By block it stays at
-# :value:`records.compile_time.regional_depth16.cold_s:.1f` s, and nested regions lie
-# between, at :value:`records.compile_time.nested_depth16.cold_s:.1f` s. The kernels' time is about
-# the same for each. By block, each block is one more entry through guards: at depth
-# :value:`records.compile_time.regional_depth64.depth` the GPU is busy for
-# :value:`records.compile_time.regional_depth64.share:.0%` of the step, which is
-# :verdict:`no faster than eager <records.compile_time.regional_depth64.median_ms >= records.compile_time.regional_depth64.eager_ms>`.
-#
-# Compile the repeated block when start-up hurts and the GPU is busy; compile whole when
-# the CPU is what you wait for.
+# :value:`records.compile_time.whole_depth64.cold_s:.1f` s. By block it
+# :verdict:`does not grow <records.compile_time.regional_depth64.cold_s <= records.compile_time.regional_depth4.cold_s>`:
+# :value:`records.compile_time.regional_depth64.cold_s:.1f` s at the largest depth. Nested regions lie
+# between, at :value:`records.compile_time.nested_depth64.cold_s:.1f` s.
+
+for record in records:
+    curves = {}
+    for way in ("whole", "nested", "regional"):
+        rows = [r for r in flat(record) if r.get("way") == way and "cold_s" in r]
+        curves[way] = ([r["depth"] for r in rows], [r["cold_s"] for r in rows])
+    lines(curves, x="blocks", y="cold compile, s", log_x=True)
+
+# %%
+# The kernels' time is about the same for each, and with this batch the GPU is busy for
+# :value:`records.compile_time.whole_depth64.share:.0%` of the deepest step. So every way waits for
+# the CPU, and none is clearly ahead: eager takes
+# :value:`records.compile_time.whole_depth64.eager_ms:.1f` ms, whole
+# :value:`records.compile_time.whole_depth64.median_ms:.1f`, by block
+# :value:`records.compile_time.regional_depth64.median_ms:.1f`, nested
+# :value:`records.compile_time.nested_depth64.median_ms:.1f`. An empty launch took
+# :value:`records.compile_time.empty_launch_us:.1f` us. Compile the repeated block when start-up hurts.
 #
 # With a local cache a new process pays
 # :value:`records.compile_time.start_local.first_call_s:.1f` s instead of
 # :value:`records.compile_time.start_empty.first_call_s:.1f` s, of which Dynamo's own part is
-# :value:`records.compile_time.start_local.dynamo_s:.1f` s. The mega-cache does nearly as well in an
-# empty folder.
+# :value:`records.compile_time.start_local.dynamo_s:.1f` s. The mega-cache does as well in an
+# empty folder: :value:`records.compile_time.start_mega.first_call_s:.1f` s, loading included.
+#
+# The steady times below moved by up to a factor of
+# :value:`records.compile_time.moved + 1:.1f` between leases. The earlier lease shared its host with
+# other work, and these steps wait for the CPU: compare ways inside one recording only.
 
-plt = pyplot()
-figure, axes = plt.subplots(figsize=(6, 2.8))
 for record in records:
-    for way, style in (("whole", "o-"), ("nested", "^-."), ("regional", "s--")):
-        rows = [r for r in flat(record) if r.get("way") == way and "cold_s" in r]
-        axes.plot(
-            [r["depth"] for r in rows], [r["cold_s"] for r in rows], style, color="0.2", label=way
-        )
-axes.set_xscale("log", base=2)
-axes.set_xlabel("blocks")
-axes.set_ylabel("cold compile, s")
-axes.legend(frameon=False)
-figure.tight_layout()
+    measured_again(record)
 
 # %%
 # **What this does not show.** Training, whose compile is longer. The first case pays for
-# what a process loads once, so depth one looks dear. Whole and nested at the largest
-# depth: the recording's time was over before them.
+# what a process loads once, so depth one looks dear. Eager was timed beside each way, and its
+# own time moves with the CPU as well.
