@@ -129,7 +129,8 @@ def losses(step, pairs):
 # %%
 # The step in each way, and the steps until it has paid for its compile.
 
-from compile_in_practice.replay import flat, pyplot, replay_records, table
+from compile_in_practice.figures import bars
+from compile_in_practice.replay import flat, replay_records, table
 
 records = replay_records(experiment)
 for record in records:
@@ -150,39 +151,32 @@ for record in records:
     table(rows, {**columns, "losses differ": "relative:.0e"})
 
 # %%
-# ``reduce-overhead`` takes :value:`records.training_step.reduce_overhead.median_ms:.1f` ms
-# against eager's :value:`records.training_step.eager.median_ms:.1f` ms. The default mode cuts the
-# kernels' time from :value:`records.training_step.eager.kernel_ms:.1f` ms to
-# :value:`records.training_step.default.kernel_ms:.1f` ms, and the step waits for the CPU
-# instead. Compiling the whole step takes
-# :value:`records.training_step.whole_step.median_ms:.1f` ms, and longest to compile.
-# Compiled autograd :verdict:`loses to eager <records.training_step.compiled_autograd.median_ms > records.training_step.eager.median_ms>`
-# here.
-#
-# Compile forward and loss, then look at the busy share; add CUDA graphs when it is low.
+# Eager takes :value:`records.training_step.eager.median_ms:.1f` ms. The default mode takes
+# :value:`records.training_step.default.median_ms:.1f` ms, because it cuts the kernels' time from
+# :value:`records.training_step.eager.kernel_ms:.1f` ms to
+# :value:`records.training_step.default.kernel_ms:.1f` ms. ``reduce-overhead`` removes most of what is
+# left beside the kernels: :value:`records.training_step.reduce_overhead.median_ms:.1f` ms, where an empty launch
+# takes :value:`records.training_step.empty_launch_us:.1f` us.
 
-plt = pyplot()
-figure, axes = plt.subplots(figsize=(6, 2.6))
 for record in records:
-    rows = flat(record)
-    names = [row["name"].replace("_", " ") for row in rows]
-    axes.barh(
-        names, [row["median_ms"] for row in rows], color="none", edgecolor="0.2", label="step"
-    )
-    axes.barh(
-        names,
-        [row["kernel_ms"] for row in rows],
-        color="0.6",
-        hatch="///",
-        edgecolor="0.2",
-        label="kernels",
-    )
-axes.set_xlabel("ms a step")
-axes.legend(frameon=False)
-axes.invert_yaxis()
-figure.tight_layout()
+    bars([record], unit="ms a step", whole=("median_ms", "step"), form="{:.1f}")
 
 # %%
+# Compiling the whole step
+# :verdict:`loses to forward and loss alone <records.training_step.whole_step.median_ms > records.training_step.default.median_ms>`,
+# and takes longest to compile. So does compiled autograd
+# :verdict:`lose <records.training_step.compiled_autograd.low_ms > records.training_step.default.high_ms>` to it:
+# :value:`records.training_step.compiled_autograd.median_ms:.1f` ms, with the same kernels and more work on the CPU.
+# ``max-autotune`` has no row: it was still searching when the recording's
+# :value:`records.training_step.seconds:.0f` s were over.
+#
+# Compile forward and loss. At
+# :value:`records.training_step.default.cold_s:.0f` s of compiling and
+# :value:`records.training_step.eager.median_ms - records.training_step.default.median_ms:.1f` ms saved a step, the default is paid back after
+# :value:`records.training_step.default.cold_s * 1e3 / (records.training_step.eager.median_ms - records.training_step.default.median_ms):.0f`
+# steps. Then look at the busy share, and add CUDA graphs when it is low.
+#
 # **What this does not show.** What the graphs' pool holds: the peak is the allocator's, and
 # memory inside a recorded graph is not in it. A machine that launches faster gains less from
-# CUDA graphs; the header has this one's.
+# CUDA graphs. One lease: an earlier version of the script, on a host shared with other work, found eager
+# and the default nearly equal, both waiting for the CPU.
