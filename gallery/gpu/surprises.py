@@ -222,24 +222,109 @@ def call_us(function, x):
 
 
 # %%
-# No record exists yet, and this page says so.
+# A step that writes to a cache which the caller hands in.
 
+from compile_in_practice.figures import bars, lines
 from compile_in_practice.replay import flat, replay_records, table
 
 records = replay_records(experiment)
 for record in records:
-    columns = {
-        "what": "name",
-        "ms": "median_ms:.3f",
-        "skips": "n_skips",
-        "to float64": "relative_to_float64:.1e",
-    }
-    columns |= {
-        "peak GB": "peak_gb:.2f",
-        "reserved GB": "reserved_gb:.2f",
-        "us a call": "median_us:.1f",
-    }
-    table(flat(record), {**columns, "to eager": "relative:.0e"})
+    rows = [row for row in flat(record) if row["what"] == "cache"]
+    columns = {"cache": "name", "ms": "median_ms:.3f", "p10": "low_ms:.3f", "p90": "high_ms:.3f"}
+    table(rows, {**columns, "skips": "n_skips", "to eager": "relative:.0e"})
+
+# %%
+# Handed in as an argument, the cache is a mutated input, and CUDA graphs are
+# :verdict:`skipped <records.surprises.cache_argument.n_skips == 1>`. After
+# ``torch._dynamo.mark_static_address(cache)`` they are
+# :verdict:`not <records.surprises.cache_static_address.n_skips == 0>`, and the step takes
+# :value:`records.surprises.cache_static_address.median_ms:.2f` ms instead of
+# :value:`records.surprises.cache_argument.median_ms:.2f`. Mark each cache tensor once, before the first
+# call, and keep writing to that same tensor. An empty launch takes
+# :value:`records.surprises.empty_launch_us:.1f` us here.
+
+for record in records:
+    bars([record], unit="ms a step", only="cache_", shorten="cache_", part=None)
+
+# %%
+# The digits of five operations in bf16, against float64.
+
+for record in records:
+    rows = [row for row in flat(record) if row["what"] == "digits"]
+    columns = {"result": "name", "to float64": "relative_to_float64:.1e"}
+    table(rows, {**columns, "to eager": "relative:.0e"})
+
+# %%
+# The compiled result differs from eager's and is
+# :verdict:`nearer to float64 <records.surprises.digits_default.relative_to_float64 < records.surprises.digits_eager.relative_to_float64>`:
+# eager rounds to bf16 after each operator, the fused kernel once at the end. With
+# ``options={"emulate_precision_casts": True}`` the kernel rounds where eager does, and the
+# difference from eager falls to :value:`records.surprises.digits_emulated.relative:.0e`. So compare a
+# bf16 model with float64, not with eager.
+
+for record in records:
+    field = ("relative_to_float64", "error")
+    name = "relative error to float64"
+    bars(
+        [record],
+        unit=name,
+        only="digits_",
+        shorten="digits_",
+        whole=field,
+        part=None,
+        form="{:.4f}",
+    )
+
+# %%
+# Memory of eight lengths through eight linear layers.
+
+for record in records:
+    rows = [row for row in flat(record) if row["what"] == "memory"]
+    table(rows, {"network": "name", "peak GB": "peak_gb:.3f", "reserved GB": "reserved_gb:.3f"})
+
+# %%
+# With narrow layers ``reduce-overhead`` holds
+# :value:`records.surprises.memory1024_reduce_overhead.reserved_gb / records.surprises.memory1024_eager.reserved_gb:.1f`
+# times what eager reserves, since each recorded length keeps memory in the pool. With wide ones it holds
+# :verdict:`less <records.surprises.memory4096_reduce_overhead.reserved_gb < records.surprises.memory4096_eager.reserved_gb>`.
+# The peak does not tell: the allocator counts no tensor inside a graph. Read
+# ``torch.cuda.memory_reserved()``.
+
+for record in records:
+    field = ("reserved_gb", "reserved")
+    bars(
+        [record],
+        unit="GB reserved",
+        only="memory1024",
+        shorten="memory1024_",
+        whole=field,
+        part=None,
+        form="{:.3f}",
+    )
+
+# %%
+# What guards cost for each call, on the CPU.
+
+for record in records:
+    rows = [row for row in flat(record) if row["what"] == "guards"]
+    table(rows, {"parameters": "name", "us a call": "median_us:.0f"})
+
+# %%
+# With a hundred guarded parameters a compiled call takes
+# :value:`records.surprises.guards100_compiled.median_us:.0f` us, and
+# :value:`records.surprises.guards100_unguarded.median_us:.0f` us where
+# ``set_stance(skip_guard_eval_unsafe=True)`` leaves out most checks. Guards are
+# :value:`1 - records.surprises.guards100_unguarded.median_us / records.surprises.guards100_compiled.median_us:.0%` of it. With one
+# parameter compiled :verdict:`loses to eager <records.surprises.guards1_compiled.median_us > records.surprises.guards1_eager.median_us>`:
+# there is one kernel either way, and guards come on top.
+
+for record in records:
+    curves = {}
+    for way in ("eager", "compiled", "unguarded"):
+        rows = [r for r in flat(record) if r["what"] == "guards" and r["name"].endswith(f"_{way}")]
+        curves[way] = ([r["size"] for r in rows], [r["median_us"] for r in rows])
+    lines(curves, x="parameters", y="us a call on the CPU", log_x=True, log_y=True)
 
 # %%
 # **What this does not show.** Your model: each row is a small case that you can change and run.
+# One lease; a share of a microsecond is within its noise.
