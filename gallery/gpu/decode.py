@@ -183,7 +183,8 @@ def static_pass(step, prompt, tokens, positions):
 # %%
 # Time a token, compiles, and the floor that reading the weights sets.
 
-from compile_in_practice.replay import flat, pyplot, replay_records, table
+from compile_in_practice.figures import bars
+from compile_in_practice.replay import flat, replay_records, table
 
 records = replay_records(experiment)
 for record in records:
@@ -216,34 +217,19 @@ for record in records:
 #
 # Mark each cache tensor with ``torch._dynamo.mark_static_address`` or make it a buffer of the
 # module, and let ``torch._inductor.config.triton.cudagraph_or_error`` fail where a graph is
-# still skipped. The thirteenth experiment has that fix, and waits for its record.
+# still skipped. The thirteenth experiment measures that fix on a smaller stack:
+# :value:`records.surprises.cache_argument.median_ms:.2f` ms a step with the cache handed in,
+# :value:`records.surprises.cache_static_address.median_ms:.2f` ms with its address marked, at
+# :value:`records.surprises.empty_launch_us:.1f` us for an empty launch.
 #
 # Eager with the static cache is
 # :verdict:`slower than with the growing one <records.decode.small_static.median_ms > records.decode.small_growing.median_ms>`:
 # it launches more kernels. For the large model the default mode on a static cache is
 # :value:`records.decode.large_static_default.speedup:.2f` times as fast as growing eager.
 
-plt = pyplot()
-figure, axes = plt.subplots(figsize=(6, 3))
 for record in records:
-    rows = flat(record)
-    names = [row["name"].replace("_", " ") for row in rows]
-    axes.barh(
-        names, [row["median_ms"] for row in rows], color="none", edgecolor="0.2", label="token"
-    )
-    axes.barh(
-        names,
-        [row["kernel_ms"] for row in rows],
-        color="0.6",
-        hatch="///",
-        edgecolor="0.2",
-        label="kernels",
-    )
-axes.set_xlabel("ms a token")
-axes.legend(frameon=False)
-axes.invert_yaxis()
-figure.tight_layout()
+    bars([record], unit="ms a token", whole=("median_ms", "token"))
 
 # %%
 # **What this does not show.** Sampling, batches, long contexts. The prefill by buckets is the
-# next experiment.
+# next experiment. The fix inside this model, and a second lease, are not recorded.
