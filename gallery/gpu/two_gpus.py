@@ -264,7 +264,8 @@ def overlap(step):
 # %%
 # Steps, communication, and the part of it that ran beside compute.
 
-from compile_in_practice.replay import flat, pyplot, replay_records, table
+from compile_in_practice.figures import bars
+from compile_in_practice.replay import flat, replay_records, table
 
 records = replay_records(experiment)
 for record in records:
@@ -286,20 +287,12 @@ for record in records:
 # Before you keep DDPOptimizer, time a step with
 # ``torch._dynamo.config.optimize_ddp = False``. On a slow link the splits have more to hide.
 
-plt = pyplot()
-figure, axes = plt.subplots(figsize=(6, 2.8))
 for record in records:
-    rows = [row for row in flat(record) if "median_ms" in row]
-    names = [row["name"].replace("_", " ") for row in rows]
-    bars = axes.barh(names, [row["median_ms"] for row in rows], color="0.75", edgecolor="0.2")
-    axes.bar_label(bars, fmt="%.1f", padding=3)
-axes.set_xlabel("ms a step")
-axes.margins(x=0.12)
-axes.invert_yaxis()
-figure.tight_layout()
+    bars([record], unit="ms a step", whole=("median_ms", "step"), part=None, form="{:.1f}")
 
 # %%
 # **What this does not show.** Activation checkpointing: the recording's time was over before
 # it. Larger models, other links, more GPUs. Time inside a communication kernel holds the wait
 # for the other rank. A rank keeps one cache folder for all ways, so the first step of a later
-# one finds what an earlier one left.
+# one finds what an earlier one left. One lease of one
+# pair of GPUs: nothing here was measured a second time.
