@@ -12,6 +12,7 @@ from compile_in_practice.sphinxext import (
     drawings,
     galleries,
     locations,
+    matcher,
     releases,
     staging,
     takeaway,
@@ -32,6 +33,10 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_transform(cells.MarkCells)
     app.add_post_transform(cells.CopyWithChain)
     app.add_post_transform(drawings.InlineDrawings)
+    app.add_directive("symptom-matcher", matcher.SymptomMatcher)
+    app.add_directive("symptom-list", matcher.SymptomList)
+    app.add_directive("symptom-rate", matcher.SymptomRate)
+    app.connect("html-page-context", matcher.add_script)
     app.connect("html-page-context", takeaway.link_downloads)
     app.connect("html-page-context", releases.link_releases)
     app.connect("build-finished", takeaway.copy_downloads)

@@ -1,0 +1,133 @@
+"""The Symptoms page: the matcher, its data, the plain list, and how well it finds.
+
+All of it comes from the entries at build time; nothing is fetched by the page.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
+
+from compile_in_practice import symptoms
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+FORM = """
+<form class="cip-matcher" id="symptom-matcher" hidden>
+<label for="symptom-text">What you see: an error, a log, or your own words</label>
+<textarea id="symptom-text" rows="7" spellcheck="false" autocapitalize="off"
+ aria-describedby="symptom-help"></textarea>
+<p id="symptom-help">Paths, numbers and quoted names do not matter; many lines are fine.
+ It stays on this page.</p>
+<button type="submit">Find</button>
+<div aria-live="polite"><p id="symptom-status"></p><ol id="symptom-results"></ol></div>
+</form>
+"""
+
+
+class SymptomMatcher(SphinxDirective):
+    """The form, and the data that its script ranks over."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return both as HTML; the script shows the form, so without it there is none."""
+        entries = _entries(self)
+        data = f'<script type="application/json" id="symptom-data">{symptoms.as_json(entries)}'
+        self.env.metadata[self.env.docname]["symptom_matcher"] = "yes"
+        return [nodes.raw("", f"{FORM}{data}</script>", format="html")]
+
+
+class SymptomList(SphinxDirective):
+    """Every entry by page, which is what a reader without the script has."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a heading's line and a list of links for each page."""
+        by_page: dict[str, list[symptoms.Entry]] = {}
+        for entry in _entries(self):
+            by_page.setdefault(entry.page, []).append(entry)
+        shown: list[nodes.Node] = []
+        for page, entries in by_page.items():
+            link = addnodes.pending_xref(
+                "", refdomain="std", reftype="doc", reftarget=f"/{page}", refexplicit=False
+            )
+            link += nodes.inline("", page)
+            shown.append(nodes.paragraph("", "", link, classes=["cip-symptom-group"]))
+            items = [_item(entry) for entry in entries]
+            shown.append(nodes.bullet_list("", *items, classes=["cip-symptoms"]))
+        return shown
+
+
+class SymptomRate(SphinxDirective):
+    """How many public reports find their entry, and the ones that do not."""
+
+    counted: ClassVar = ("n_found", "n_reports", "n_first", "n_entries")
+
+    def run(self) -> list[nodes.Node]:
+        """Return the sentence and the misses, from the file that the tests verify."""
+        path = Path(self.env.app.confdir, symptoms.FOUND)
+        self.env.note_dependency(str(path))
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        text = (
+            "{n_reports} outputs from public reports were collected before the ranking was"
+            " written. Of these, {n_found} find their entry among the first"
+            f" {symptoms.AMONG} of {{n_entries}}, and {{n_first}} find it first."
+        ).format(**{key: found[key] for key in self.counted})
+        titles = {entry.id: entry.title for entry in _entries(self)}
+        misses = [_miss(miss, titles) for miss in found["misses"]]
+        after = "These do not:" if misses else "None is missed."
+        sentence = nodes.paragraph("", f"{text} {after}")
+        return [sentence, nodes.bullet_list("", *misses)] if misses else [sentence]
+
+
+def _entries(directive: SphinxDirective) -> list[symptoms.Entry]:
+    """The entries, with their files noted: the page is read again when one changes."""
+    docs = Path(directive.env.app.confdir)
+    for pattern in (f"{symptoms.PAGES}/*.md", "ledger/*.json"):
+        for path in docs.glob(pattern):
+            directive.env.note_dependency(str(path))
+    return symptoms.read(docs)
+
+
+def _reference(entry: str, title: str) -> addnodes.pending_xref:
+    link = addnodes.pending_xref(
+        "", refdomain="std", reftype="ref", reftarget=entry, refexplicit=True, refwarn=True
+    )
+    link += nodes.inline("", title)
+    return link
+
+
+def _item(entry: symptoms.Entry) -> nodes.list_item:
+    """A link to the entry and its first text; its ids keep older addresses alive."""
+    old = nodes.make_id(entry.title)
+    line = nodes.paragraph("", "", _reference(entry.id, entry.title), nodes.Text(" "))
+    line += nodes.literal("", entry.texts[0])
+    return nodes.list_item("", line, ids=[f"entry-{entry.id}", old])
+
+
+def _miss(miss: dict[str, Any], titles: dict[str, str]) -> nodes.list_item:
+    source: str = miss["source"]
+    repository, _, number = source.partition("#")
+    line = nodes.paragraph()
+    line += nodes.reference(
+        "", source, refuri=f"https://github.com/{repository}/issues/{number}", internal=False
+    )
+    line += nodes.Text(" should find ")
+    line += _reference(miss["entry"], titles[miss["entry"]])
+    return nodes.list_item("", line)
+
+
+def add_script(
+    app: Sphinx,
+    pagename: str,
+    _template: str,
+    _context: dict[str, Any],
+    _doctree: nodes.document | None,
+) -> None:
+    """Load the script on the page that has the matcher, and on no other."""
+    if app.env.metadata[pagename].get("symptom_matcher"):
+        app.add_js_file("symptoms.js", loading_method="defer")

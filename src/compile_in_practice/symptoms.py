@@ -1,0 +1,166 @@
+"""The entries of the Symptoms pages as data, and how well public reports find them.
+
+An entry is a section with a label `symptom-...`; its texts are the code in the term
+below its heading and the values named `template` and `gb` that its fences have in the
+ledgers. `docs/_static/symptoms.js` ranks entries, and nothing else does: this module
+runs it, so `python -m compile_in_practice.symptoms` brings the numbers on the page up
+to date.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from compile_in_practice.page import page_name
+
+PAGES = "reference/symptoms"
+SCRIPT = "_static/symptoms.js"
+FOUND = "reference/symptoms-found.json"
+REPORTS = "tests/symptoms"
+AMONG = 3  # an entry counts as found when it is among the first so many
+SECTION = re.compile(r"^\((symptom-[\w-]+)\)=\n#+ (.+)\n+(.+)\n: ((?:.+\n)*)", re.MULTILINE)
+FENCE = re.compile(r"^`{3,}\{code-cell\}.*?^`{3,}$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"(?P<ticks>`+) ?(.+?) ?(?P=ticks)(?!`)")
+MARKUP = re.compile(r"\{\w+\}`([^`<]*)(?:<[^`]*>)?`|\[([^\]]*)\]\([^)]*\)|[*`\\]")
+SAID = ("template", "gb")
+RUN = "const s = require(process.argv[1]), {entries, texts} = JSON.parse(require('fs')\
+.readFileSync(0, 'utf8')), p = s.prepare(entries);\
+console.log(JSON.stringify(texts.map((t) => s.rank(t, p).map((one) => one.id))))"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What the matcher knows of an entry.
+
+    Attributes:
+        id: its label, `symptom-...`, unique on the site.
+        page: the document, `reference/symptoms/shape-messages`.
+        title: its heading.
+        texts: what torch prints, from the page and from each ledger.
+        words: what it means and the change to make, without markup.
+
+    """
+
+    id: str
+    page: str
+    title: str
+    texts: tuple[str, ...]
+    words: str
+
+
+def read(docs: Path) -> list[Entry]:
+    """Return every entry, by page and in reading order."""
+    said = _said(docs / "ledger")
+    found = []
+    for path in sorted((docs / PAGES).glob("*.md")):
+        page = path.relative_to(docs).with_suffix("").as_posix()
+        text = path.read_text(encoding="utf-8")
+        starts = list(SECTION.finditer(text))
+        ends = [match.start() for match in starts[1:]] + [len(text)]
+        for match, end in zip(starts, ends, strict=True):
+            label, title, term, meaning = match.groups()
+            fences = FENCE.findall(text[match.end() : end])
+            names = re.findall(r"^name: (\w+)$", "\n".join(fences), re.MULTILINE)
+            texts = [code[1] for code in CODE.findall(term)]
+            texts += [text for name in names for text in said.get(f"{page_name(page)}.{name}", ())]
+            found.append(
+                Entry(
+                    id=label,
+                    page=page,
+                    title=plain(title),
+                    texts=tuple(dict.fromkeys(texts)),
+                    words=plain(meaning),
+                )
+            )
+    return found
+
+
+def plain(markdown: str) -> str:
+    r"""Return prose without its markup, on one line.
+
+    >>> plain("See [the *log*](log.md): `x` is {verdict}`free <a.b == 0>`\n  here.")
+    'See the log: x is free here.'
+    """
+    while (shown := MARKUP.sub(r"\1\2", markdown)) != markdown:
+        markdown = shown
+    return re.sub(r"\s+([.,:])", r"\1", " ".join(markdown.split()))
+
+
+def _said(ledgers: Path) -> dict[str, list[str]]:
+    """Return what each fence's message was, on each release of the ledgers."""
+    said: dict[str, list[str]] = {}
+    for path in sorted(ledgers.glob("*.json")):
+        for name, fence in json.loads(path.read_text(encoding="utf-8"))["fences"].items():
+            texts = [str(fence["values"][key]) for key in SAID if key in fence["values"]]
+            said.setdefault(name, []).extend(texts)
+    return said
+
+
+def as_json(entries: list[Entry]) -> str:
+    """Return the entries as the script reads them, safe inside an HTML page."""
+    return json.dumps([asdict(entry) for entry in entries]).replace("</", "<\\/")
+
+
+def reports(root: Path) -> list[dict[str, Any]]:
+    """Return the public reports with their texts: file, entry, source, text."""
+    folder = root / REPORTS
+    listed: list[dict[str, Any]] = tomllib.loads(
+        (folder / "reports.toml").read_text(encoding="utf-8")
+    )["report"]
+    for report in listed:
+        report["text"] = (folder / "reports" / report["file"]).read_text(encoding="utf-8")
+    return listed
+
+
+def ranked(docs: Path, texts: list[str]) -> list[list[str]]:
+    """Return the ids that the page's own script ranks for each text, best first.
+
+    Raises:
+        FileNotFoundError: there is no node to run it with.
+
+    """
+    node = shutil.which("node")
+    if node is None:
+        what = "the matcher is JavaScript: put node on the path"
+        raise FileNotFoundError(what)
+    data = json.dumps({"entries": [asdict(entry) for entry in read(docs)], "texts": texts})
+    command = [node, "-e", RUN, str((docs / SCRIPT).resolve())]
+    run = subprocess.run(command, input=data, capture_output=True, text=True, check=True)
+    answer: list[list[str]] = json.loads(run.stdout)
+    return answer
+
+
+def find(root: Path) -> dict[str, Any]:
+    """Return how many reports find their entry, and which do not."""
+    asked = reports(root)
+    answers = ranked(root / "docs", [report["text"] for report in asked])
+    pairs = list(zip(asked, answers, strict=True))
+    missed = [(report, ids) for report, ids in pairs if report["entry"] not in ids[:AMONG]]
+    return {
+        "n_reports": len(asked),
+        "n_found": len(asked) - len(missed),
+        "n_first": sum(ids[:1] == [report["entry"]] for report, ids in pairs),
+        "n_entries": len(read(root / "docs")),
+        "misses": [
+            {"source": report["source"], "entry": report["entry"], "instead": ids[:AMONG]}
+            for report, ids in missed
+        ],
+    }
+
+
+def write(root: Path) -> Path:
+    """Write what `find` returns for the page to show, and return the file."""
+    path = root / "docs" / FOUND
+    path.write_text(json.dumps(find(root), indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    print(write(Path()).read_text(encoding="utf-8"))  # noqa: T201  (a command prints)
