@@ -13,6 +13,7 @@ import json
 import re
 import shutil
 import subprocess
+import tempfile
 import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,9 +31,14 @@ FENCE = re.compile(r"^`{3,}\{code-cell\}.*?^`{3,}$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(?P<ticks>`+) ?(.+?) ?(?P=ticks)(?!`)")
 MARKUP = re.compile(r"\{\w+\}`([^`<]*)(?:<[^`]*>)?`|\[([^\]]*)\]\([^)]*\)|[*`\\]")
 SAID = ("template", "gb")
-RUN = "const s = require(process.argv[1]), {entries, texts} = JSON.parse(require('fs')\
-.readFileSync(0, 'utf8')), p = s.prepare(entries);\
-console.log(JSON.stringify(texts.map((t) => s.rank(t, p).map((one) => one.id))))"
+ASK = """
+const {entries, texts} = %s;
+const prepared = symptoms.prepare(entries);
+const answer = JSON.stringify(
+  texts.map((text) => symptoms.rank(text, prepared).map((one) => one.id)));
+if (typeof document === "undefined") console.log(answer);
+else document.getElementById("answer").textContent = answer;
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,18 +129,39 @@ def ranked(docs: Path, texts: list[str]) -> list[list[str]]:
     """Return the ids that the page's own script ranks for each text, best first.
 
     Raises:
-        FileNotFoundError: there is no node to run it with.
+        FileNotFoundError: there is nothing to run it with.
 
     """
-    node = shutil.which("node")
-    if node is None:
-        what = "the matcher is JavaScript: put node on the path"
-        raise FileNotFoundError(what)
     data = json.dumps({"entries": [asdict(entry) for entry in read(docs)], "texts": texts})
-    command = [node, "-e", RUN, str((docs / SCRIPT).resolve())]
-    run = subprocess.run(command, input=data, capture_output=True, text=True, check=True)
-    answer: list[list[str]] = json.loads(run.stdout)
+    script = (docs / SCRIPT).read_text(encoding="utf-8") + ASK % data.replace("</", "<\\/")
+    engine = _engine()
+    with tempfile.TemporaryDirectory() as folder:
+        if Path(engine).name == "node":
+            file, flags = Path(folder, "ask.js"), []
+        else:
+            file, flags = Path(folder, "ask.html"), ["--headless", "--no-sandbox", "--dump-dom"]
+            body = f'<meta charset="utf-8"><pre id="answer"></pre><script>{script}</script>'
+            script = f"<!doctype html>{body}"
+        file.write_text(script, encoding="utf-8")
+        command = [engine, *flags, str(file)]
+        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    shown = re.search(r'<pre id="answer">(.*?)</pre>', printed, re.DOTALL)
+    answer: list[list[str]] = json.loads(shown[1] if shown else printed)
     return answer
+
+
+def _engine() -> str:
+    """Return what runs JavaScript here.
+
+    Raises:
+        FileNotFoundError: neither node nor a browser is on the path.
+
+    """
+    for name in ("node", "chromium", "google-chrome"):
+        if path := shutil.which(name):
+            return path
+    what = "the matcher is JavaScript: put node or chromium on the path"
+    raise FileNotFoundError(what)
 
 
 def find(root: Path) -> dict[str, Any]:

@@ -1,0 +1,78 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from compile_in_practice import symptoms
+
+ROOT = Path(__file__).parents[2]
+ENTRY = """# A page
+
+(symptom-one)=
+## A \\_heading\\_ with `code`
+
+`` A `quoted` text `` `another`
+: What it *means*, on [a page](other.md), for {value}`first.n` calls.
+  What to write instead.
+
+```{code-cell} python
+---
+name: first
+---
+x = 1
+```
+
+(symptom-two)=
+## Another
+
+`text`
+: Its meaning.
+"""
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    """A documents folder with one page of entries and two ledgers."""
+    page = tmp_path / symptoms.PAGES / "a-page.md"
+    page.parent.mkdir(parents=True)
+    page.write_text(ENTRY)
+    (tmp_path / "ledger").mkdir()
+    for release, said in (("2.8.0", "old words"), ("2.15.0", "new words")):
+        values = f'{{"template": "{said}", "n": 3}}'
+        ledger = f'{{"fences": {{"a_page.first": {{"source": "", "values": {values}}}}}}}'
+        (tmp_path / "ledger" / f"{release}.json").write_text(ledger)
+    return tmp_path
+
+
+def test_an_entry_has_its_texts_from_the_page_and_from_each_ledger(docs: Path) -> None:
+    one, two = symptoms.read(docs)
+    assert (one.id, one.page, one.title) == (
+        "symptom-one",
+        "reference/symptoms/a-page",
+        "A _heading_ with code",
+    )
+    assert one.texts == ("A `quoted` text", "another", "new words", "old words")
+    assert two.texts == ("text",)
+
+
+def test_an_entry_has_its_meaning_without_markup(docs: Path) -> None:
+    words = symptoms.read(docs)[0].words
+    assert words == "What it means, on a page, for first.n calls. What to write instead."
+
+
+def test_data_ends_no_script() -> None:
+    entry = symptoms.Entry(id="a", page="p", title="</script>", texts=(), words="")
+    assert "</script>" not in symptoms.as_json([entry])
+
+
+def test_there_are_forty_entries_each_with_a_text_and_a_label_of_its_own() -> None:
+    entries = symptoms.read(ROOT / "docs")
+    labels = [entry.id for entry in entries]
+    pages = "\n".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "docs" / symptoms.PAGES).glob("*.md")
+    )
+    assert len(entries) >= 40
+    assert len(set(labels)) == len(labels)
+    assert labels == [*dict.fromkeys(labels)]
+    assert sorted(labels) == sorted(re.findall(r"^\((symptom-[\w-]+)\)=$", pages, re.MULTILINE))
+    assert all(entry.texts and entry.words for entry in entries)

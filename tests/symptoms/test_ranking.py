@@ -1,0 +1,95 @@
+"""What the page's own script ranks; no second implementation of it exists."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from compile_in_practice import symptoms
+
+ROOT = Path(__file__).parents[2]
+REPORTS = symptoms.reports(ROOT)
+PERSONAL = (
+    r"/(?:home|Users)/(?!user\b)\w+",
+    r"Users\\(?!user\b)\w+",
+    r"torchinductor_(?!user\b)\w+",
+    r"\w@\w",
+)
+
+
+def best(*texts: str) -> list[str]:
+    """The first entry for each text."""
+    return [ids[0] for ids in symptoms.ranked(ROOT / "docs", list(texts))]
+
+
+def test_each_file_of_a_report_is_listed_with_an_entry_that_exists() -> None:
+    labels = {entry.id for entry in symptoms.read(ROOT / "docs")}
+    files = {path.name for path in (ROOT / symptoms.REPORTS / "reports").iterdir()}
+    assert sorted(report["file"] for report in REPORTS) == sorted(files)
+    assert {report["entry"] for report in REPORTS} <= labels
+
+
+def test_reports_name_no_person_and_no_home() -> None:
+    for report in REPORTS:
+        assert [re.findall(mark, report["text"]) for mark in PERSONAL] == [[], [], [], []]
+
+
+def test_nine_of_ten_reports_find_their_entry_among_the_first_three() -> None:
+    found = symptoms.find(ROOT)
+    assert found["n_reports"] >= 30
+    assert found["n_found"] >= 0.9 * found["n_reports"]
+
+
+def test_the_page_tells_what_the_script_finds_now() -> None:
+    told = json.loads((ROOT / "docs" / symptoms.FOUND).read_text(encoding="utf-8"))
+    assert told == symptoms.find(ROOT)
+
+
+def test_the_browser_ranks_as_node_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [report["text"] for report in REPORTS[:5]]
+    answers = []
+    for engine in ("node", "chromium"):
+        if path := shutil.which(engine):
+            monkeypatch.setattr(symptoms, "_engine", lambda path=path: path)
+            answers.append(symptoms.ranked(ROOT / "docs", texts))
+    assert answers
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_paths_numbers_addresses_and_quoted_names_change_nothing() -> None:
+    line = "tensor '{}' size mismatch at index {}. expected {}, actual {} ({}/{}.py:{}) {}"
+    one = line.format("x", 0, 3, 4, "/opt/lib", "model", 7, "0x7f31a243e3e0")
+    two = line.format("images", 2, 640, 8, "C:\\work\\lib", "net", 99, "0x55aa00ffee12")
+    assert symptoms.ranked(ROOT / "docs", [one])[0] == symptoms.ranked(ROOT / "docs", [two])[0]
+    assert best(one) == ["symptom-recompile-size"]
+
+
+def test_prefixes_of_logs_and_frames_of_tracebacks_change_nothing() -> None:
+    message = "Compiler: cl is not found."
+    log = f"[rank1]:W0906 20:38:55.305000 5696 torch/_dynamo/eval.py:10] [7/0_1] {message}"
+    frame = 'File "/srv/cudagraphs.py", line 3, in recompile_limit\n    print(checkpoint)\n'
+    plain, logged, traced = symptoms.ranked(ROOT / "docs", [message, log, frame + message])
+    assert plain == logged == traced
+    assert plain[0] == "symptom-cl-not-found"
+
+
+def test_the_id_of_a_graph_break_is_enough() -> None:
+    page = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html"
+    assert best(page) == ["symptom-data-dependent"]
+
+
+def test_words_for_what_you_see_find_an_entry_without_a_message() -> None:
+    asked = "loss is fine but every step is slow after epoch 1"
+    assert best(asked, "my forward hook is not called") == ["symptom-slow-steps", "symptom-hook"]
+
+
+def test_a_text_that_shares_no_rare_word_finds_nothing() -> None:
+    assert symptoms.ranked(ROOT / "docs", ["xyzzy 12345 /tmp/nothing", ""]) == [[], []]
+
+
+def test_without_an_engine_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(FileNotFoundError, match="node or chromium"):
+        symptoms.ranked(ROOT / "docs", ["text"])
