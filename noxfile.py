@@ -196,6 +196,18 @@ def record(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def gpu(session: nox.Session) -> None:
+    """Record the GPU gallery on this CUDA machine, and build it as a site of its own.
+
+    `nox -s gpu -- ceilings decode` records these alone. What is recorded whole is kept,
+    what was cut goes on. It runs with PyTorch's own settings, not with SETTINGS.
+    """
+    release, extra = split(session)
+    python = environment(session, release)
+    session.run(python, "-m", "compile_in_practice.gpu", *extra, external=True)
+
+
+@nox.session(venv_backend="none")
 def lock(session: nox.Session) -> None:
     """Lock everything again, keeping what is pinned (`-- --upgrade` renews it)."""
     asked = Path(session.create_tmp(), "asked.txt").resolve()

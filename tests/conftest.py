@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[1]
 EXPECTED_SKIPS = (
     "needs CUDA",
     "needs a platform without a safe fork",
+    "needs node",
 )
 
 

@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _record(name: str, provenance: dict[str, Any], options: argparse.Namespace) -> bool:
-    script = experiments.load(_script(name), _roots(trying=options.trying))
+    script = experiments.load(script_path(name), _roots(trying=options.trying))
     path = options.out / f"{name}--{slug(provenance)}--torch-{provenance['torch']}.json"
     old = _old(path, script.hash)
     if options.again and not old:
@@ -289,7 +289,8 @@ def _cases(script: experiments.Experiment, *, trying: bool) -> list[dict[str, An
     return [dict(json.loads(json.dumps(case))) for case in cases]
 
 
-def _script(name: str) -> Path:
+def script_path(name: str) -> Path:
+    """Path of the gallery script of that name; SystemExit if there is none."""
     for folder in FOLDERS:
         path = ROOT / "gallery" / folder / f"{name}.py"
         if path.exists():

@@ -32,7 +32,7 @@ def experiment(*, what):
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "tried.py"
     path.write_text(SCRIPT)
-    monkeypatch.setattr(recording, "_script", lambda _name: path)
+    monkeypatch.setattr(recording, "script_path", lambda _name: path)
     return path
 
 
@@ -104,4 +104,4 @@ def test_nothing_is_measured_again_without_a_record(tmp_path: Path) -> None:
 
 def test_a_name_without_a_script_says_where_it_looked() -> None:
     with pytest.raises(SystemExit, match="gallery/gpu or gallery/lab"):
-        recording._script("nothing")
+        recording.script_path("nothing")

@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).parents[2] / "docs" / "_static" / "break-even.js"
 def node() -> str:
     found = shutil.which("node")
     if found is None:
-        pytest.skip("no node on this machine: the calculator's arithmetic is not run")
+        pytest.skip("needs node, which runs the calculator's arithmetic")
     return found
 
 

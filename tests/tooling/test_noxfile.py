@@ -94,6 +94,12 @@ def test_environment_is_installed_once_and_again_when_a_lock_changes(
     assert [args[1] for args in session.ran[3:]] == ["pip", "pip"]
 
 
+def test_gpu_hands_experiments_over(noxfile: ModuleType, tmp_path: Path) -> None:
+    session = Session(tmp_path / ".nox", "ceilings", "decode")
+    noxfile.gpu.func(session)
+    assert session.ran[-1][1:] == ["-m", "compile_in_practice.gpu", "ceilings", "decode"]
+
+
 def test_plain_environment_has_torch_alone(noxfile: ModuleType, tmp_path: Path) -> None:
     session = Session(Path(".nox"), "2.8.0")
     noxfile.plain.func(session)
