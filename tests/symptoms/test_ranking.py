@@ -12,7 +12,7 @@ from compile_in_practice import symptoms
 ROOT = Path(__file__).parents[2]
 REPORTS = symptoms.reports(ROOT)
 PERSONAL = (
-    r"/(?:home|Users)/(?!user\b)\w+",
+    r"/(?:home|[Uu]sers)/(?!user\b)\w+",
     r"Users\\(?!user\b)\w+",
     r"torchinductor_(?!user\b)\w+",
     r"\w@\w",
@@ -83,6 +83,10 @@ def test_the_id_of_a_graph_break_is_enough() -> None:
 def test_words_for_what_you_see_find_an_entry_without_a_message() -> None:
     asked = "loss is fine but every step is slow after epoch 1"
     assert best(asked, "my forward hook is not called") == ["symptom-slow-steps", "symptom-hook"]
+
+
+def test_words_of_the_meaning_find_an_entry_too() -> None:
+    assert best("weights were offloaded and adapters set up") == ["symptom-triton-cpu-tensor"]
 
 
 def test_a_text_that_shares_no_rare_word_finds_nothing() -> None:
