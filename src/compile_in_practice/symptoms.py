@@ -29,6 +29,11 @@ AMONG = 3  # an entry counts as found when it is among the first so many
 SECTION = re.compile(r"^\((symptom-[\w-]+)\)=\n#+ (.+)\n+(.+)\n: ((?:.+\n)*)", re.MULTILINE)
 FENCE = re.compile(r"^`{3,}\{code-cell\}.*?^`{3,}$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(?P<ticks>`+) ?(.+?) ?(?P=ticks)(?!`)")
+NUMBERED = (  # clauses that a value completes: the page has it, the data would have its name
+    re.compile(r"\s*\([^()]*\{value\}`[^`]*`[^()]*\)"),
+    re.compile(r"[:;] [^:;]*\{value\}`[^`]*`.*?(?=\.$)"),
+    re.compile(r"^.*\{value\}.*$"),
+)
 MARKUP = re.compile(r"\{\w+\}`([^`<]*)(?:<[^`]*>)?`|\[([^\]]*)\]\([^)]*\)|[*`\\]")
 SAID = ("template", "gb")
 ASK = """
@@ -93,7 +98,11 @@ def plain(markdown: str) -> str:
 
     >>> plain("See [the *log*](log.md): `x` is {verdict}`free <a.b == 0>`\n  here.")
     'See the log: x is free here.'
+    >>> plain("It is late: {value}`a.n` calls.\nIt has an id ({value}`a.id`).\nOf {value}`a.n`.")
+    'It is late. It has an id.'
     """
+    for clause in NUMBERED:
+        markdown = "\n".join(clause.sub("", line) for line in markdown.splitlines())
     while (shown := MARKUP.sub(r"\1\2", markdown)) != markdown:
         markdown = shown
     return re.sub(r"\s+([.,:])", r"\1", " ".join(markdown.split()))

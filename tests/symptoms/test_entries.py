@@ -12,7 +12,7 @@ ENTRY = """# A page
 ## A \\_heading\\_ with `code`
 
 `` A `quoted` text `` `another`
-: What it *means*, on [a page](other.md), for {value}`first.n` calls.
+: What it *means*, on [a page](other.md): {value}`first.n` calls.
   What to write instead.
 
 ```{code-cell} python
@@ -57,7 +57,7 @@ def test_an_entry_has_its_texts_from_the_page_and_from_each_ledger(docs: Path) -
 
 def test_an_entry_has_its_meaning_without_markup(docs: Path) -> None:
     words = symptoms.read(docs)[0].words
-    assert words == "What it means, on a page, for first.n calls. What to write instead."
+    assert words == "What it means, on a page. What to write instead."
 
 
 def test_data_ends_no_script() -> None:

@@ -51,7 +51,7 @@ class SymptomList(SphinxDirective):
         for entry in _entries(self):
             by_page.setdefault(entry.page, []).append(entry)
         shown: list[nodes.Node] = []
-        for page, entries in by_page.items():
+        for page, entries in sorted(by_page.items(), key=self._place):
             link = addnodes.pending_xref(
                 "", refdomain="std", reftype="doc", reftarget=f"/{page}", refexplicit=False
             )
@@ -60,6 +60,11 @@ class SymptomList(SphinxDirective):
             items = [_item(entry) for entry in entries]
             shown.append(nodes.bullet_list("", *items, classes=["cip-symptoms"]))
         return shown
+
+    def _place(self, group: tuple[str, list[symptoms.Entry]]) -> int:
+        """Where this page names the group: the list follows its table of contents."""
+        here = Path(self.env.app.confdir, f"{self.env.docname}.md")
+        return here.read_text(encoding="utf-8").find(group[0].rpartition("/")[2])
 
 
 class SymptomRate(SphinxDirective):
