@@ -142,7 +142,7 @@ def drift(session: nox.Session) -> None:
         name = f"local-{number - len(releases) + 1}" if is_path else label
         files.append(DRIFT / f"{name}.json")
         files[-1].unlink(missing_ok=True)
-        command = ["drift", "--label", name, "--out", str(files[-1])]
+        command = ["drift", "--brief", "--label", name, "--out", str(files[-1])]
         command += [] if is_path else ["--torch", label]
         command += ["--accept"] if label in told.accept else []
         try:  # one that cannot be installed must not hide what the others say
@@ -211,22 +211,30 @@ def gpu(session: nox.Session) -> None:
 def lock(session: nox.Session) -> None:
     """Lock everything again, keeping what is pinned (`-- --upgrade` renews it)."""
     asked = Path(session.create_tmp(), "asked.txt").resolve()
+    asked.write_text("torch\n")
+    site = ("pyproject.toml", "--group=tests", f"--excludes={asked}")
+    write_lock(session, "site.txt", *site, *session.posargs)
+    among_site = f"--constraints={LOCKS / 'site.txt'}"
+    write_lock(session, "lint.txt", "--group=lint", among_site, *session.posargs)
+    write_lock(session, "nox.txt", "--group=nox", among_site, *session.posargs)
+    for release in MATRIX["releases"]:
+        lock_release(session, release, *session.posargs)
+
+
+def lock_release(session: nox.Session, release: str, *options: str) -> None:
+    """Lock a torch release with all that it brings along."""
+    asked = Path(session.create_tmp(), "asked.txt").resolve()
+    asked.write_text(f"torch=={release}\n")
+    constraints = f"--constraints={LOCKS / 'site.txt'}"
+    write_lock(session, f"torch-{release}.txt", str(asked), constraints, *options)
+
+
+def write_lock(session: nox.Session, name: str, *args: str) -> None:
+    """Write one file of names, versions and hashes."""
     pins = "--universal --python-version 3.11 --fork-strategy fewest --generate-hashes"
     shape = "--no-header --no-annotate --quiet"
-    site = LOCKS / "site.txt"
-
-    def write(name: str, *args: str) -> None:
-        options = [*pins.split(), *shape.split(), *session.posargs]
-        output = f"--output-file={LOCKS / name}"
-        uv(session, "pip", "compile", *options, *args, output)
-
-    asked.write_text("torch\n")
-    write("site.txt", "pyproject.toml", "--group=tests", f"--excludes={asked}")
-    write("lint.txt", "--group=lint", f"--constraints={site}")
-    write("nox.txt", "--group=nox", f"--constraints={site}")
-    for release in MATRIX["releases"]:
-        asked.write_text(f"torch=={release}\n")
-        write(f"torch-{release}.txt", str(asked), f"--constraints={site}")
+    output = f"--output-file={LOCKS / name}"
+    uv(session, "pip", "compile", *pins.split(), *shape.split(), *args, output)
 
 
 def split(session: nox.Session) -> tuple[str, list[str]]:
@@ -251,6 +259,8 @@ def module(session: nox.Session, python: str, *args: str) -> None:
 def environment(session: nox.Session, release: str) -> str:
     """The Python of the one environment for a torch release, the project in it."""
     locks = [LOCKS / "site.txt", LOCKS / f"torch-{release}.txt"]
+    if not locks[-1].exists():  # a release that the matrix has since today
+        lock_release(session, release)
     python = install(session, f"torch-{release}", locks)
     link = Path(python).parents[1] / "project.txt"
     wanted = hashlib.sha256(Path("pyproject.toml").read_bytes()).hexdigest()

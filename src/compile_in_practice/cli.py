@@ -6,10 +6,11 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from compile_in_practice import drift, drift_report, ledger
 from compile_in_practice.bench import bench
-from compile_in_practice.drift_formats import terminal
+from compile_in_practice.drift_formats import state, terminal
 from compile_in_practice.failure import BuildError, in_order
 from compile_in_practice.jupyter import execute_notebooks
 from compile_in_practice.plain import check_python, run_plain
@@ -63,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     other.add_argument(
         "--out", type=Path, help="the file to write; the default is in results/drift"
     )
+    other.add_argument("--brief", action="store_true", help="one line; the report has the rest")
     other.add_argument("--accept", action="store_true", help="first write this run's values")
     command("record", _record, "record the fences that need Inductor, on this release")
     timed = command("bench", _bench, "time a run against the floor and stock MyST-NB")
@@ -113,15 +115,21 @@ def _ledger(arguments: argparse.Namespace) -> int:
 
 def _drift(arguments: argparse.Namespace) -> int:
     """Examine this interpreter's torch; the file is for the report of several."""
-    if arguments.accept:
-        _ledger(arguments)  # a failing page is told again below, in the table
-    result = drift.examine(
-        arguments.root, arguments.torch, label=arguments.label, width=arguments.width
-    )
+
+    def examine() -> dict[str, Any]:
+        return drift.examine(
+            arguments.root, arguments.torch, label=arguments.label, width=arguments.width
+        )
+
+    result = examine()
+    if arguments.accept and not result["error"]:
+        print(terminal(drift_report.merge([result])))  # what a review needs: old -> new
+        _ledger(arguments)
+        result = examine()
     folder = load_project(arguments.root).results / "drift"
     write_json(arguments.out or folder / f"{result['label']}.json", result)
     report = drift_report.merge([result])
-    print(terminal(report))
+    print(state(result) if arguments.brief else terminal(report))
     return int(report["status"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compile_in_practice import ledger
+from compile_in_practice import history, ledger
 from compile_in_practice.failure import Failure, in_order
 from compile_in_practice.notebook import Shown, make_notebook
 from compile_in_practice.page import page_name
@@ -66,6 +66,7 @@ def write_site(site: Site) -> None:
         for name, one in shown.items()
         if one.kind == "missing"
     )
+    places = history.find_places(site.pages)
     for page in site.pages:
         shown = shown_by_page[page.name]
         scope = Scope(
@@ -74,7 +75,11 @@ def write_site(site: Site) -> None:
         )
         file = site.project.shown(page.path)
         text, failures = make_notebook(
-            page, shown, scope, file=file, evidence=_evidence(site, page)
+            history.expand(page, places, site.ledgers),
+            shown,
+            scope,
+            file=file,
+            evidence=_evidence(site, page),
         )
         site.report.failures += _unless_failed(site, page.fences, failures)
         write_text(site.results / "pages" / f"{page.name}.ipynb", text)

@@ -61,7 +61,8 @@ def test_a_release_without_a_ledger_is_compared_with_the_newest_known(copy: Site
 
 def test_a_value_that_its_ledger_lacks_or_alone_has_does_not_agree(copy: Site) -> None:
     edit_ledger(copy, OLD, '"n_other": 3')
-    status, result, _ = drift(copy, "--torch", TORCH)
+    status, result, said = drift(copy, "--torch", TORCH, "--brief")
+    assert said == f"{TORCH}: 11 values against its ledger: 1 missing, 1 stale\n"
     assert status == 1
     assert result["missing"] == [{"claim": "api.asked.n_known", "where": "docs/api.md:5"}]
     assert [row["what"] for row in result["stale"]] == ["api.asked.n_other is on no page"]
@@ -86,7 +87,18 @@ def test_new_values_are_accepted_for_a_release_named_explicitly(copy: Site) -> N
     assert "named explicitly" in done.stderr
     status, result, said = drift(copy, "--torch", TORCH, "--accept")
     assert (status, result["changed"]) == (0, [])
-    assert said.startswith(f"  api.asked.n_known: 4 -> 3\n1 changes in docs/ledger/{TORCH}.json")
+    assert f"api.asked.n_known  docs/api.md:5  4 -> 3      {TORCH}" in said
+    assert f"  api.asked.n_known: 4 -> 3\n1 changes in docs/ledger/{TORCH}.json" in said
+    assert said.endswith(f"{TORCH}: 11 values against its ledger: all agree\n")
+
+
+def test_a_new_release_gets_a_ledger_and_shows_what_it_does_otherwise(copy: Site) -> None:
+    edit_ledger(copy, OLD, '"n_known": 4', torch="2.7.0")
+    status, result, said = drift(copy, "--torch", TORCH, "--accept")
+    assert (status, result["base"]) == (0, TORCH)
+    assert said.startswith("values that changed\n")
+    assert f"{TORCH}: 11 values against the ledger of 2.7.0: 1 changed" in said
+    assert f"11 changes in docs/ledger/{TORCH}.json" in said
 
 
 def test_a_release_that_is_not_installed_could_not_run(copy: Site) -> None:

@@ -2,6 +2,7 @@
 
 import re
 
+from compile_in_practice.history import Place, behaviour, changes
 from tests.sphinxext.conftest import Site
 
 URL = "https://example.org/practice"
@@ -31,3 +32,23 @@ def test_a_published_page_links_itself_on_each_release(site: Site) -> None:
     assert notice is not None
     assert "built with PyTorch 2.8.0; the current release is 2.15.0" in notice[0]
     assert '<a href="../2.15.0/page.html">Read it there.</a>' in notice[0]
+
+
+def test_tables_of_the_ledgers_lead_to_the_sections_that_measure(site: Site) -> None:
+    ledgers = {
+        torch: {
+            "page.f": {"source": "s", "values": {"n": n, "text": "a|b `c`"}},
+            "lab.question": {"source": "s", "values": {"model.n": n}},
+        }
+        for torch, n in (("2.8.0", 1), ("2.15.0", 2))
+    }
+    places = {"page.f": Place(page="page", title="A page", anchor="a-page")}
+    tables = [*changes(ledgers, places), *behaviour(ledgers, places)]
+    site.page("other", [(0, "\n".join(["# Other\n", *tables]))], source="# Other\n")
+    done = site.build()
+    assert (done.returncode, done.stderr) == (0, "")
+    page = site.html("other")
+    assert page.count('href="page.html#a-page"') == 3
+    assert page.count('href="lab/question.html"') >= 2
+    assert re.search(r'<div class="[^"]*cip-filter', page)
+    assert "a|b `c`" in re.sub(r"<[^>]+>", "", page)

@@ -30,6 +30,10 @@ class Session:
             python.parent.mkdir(parents=True)
             python.touch()
 
+    def create_tmp(self) -> str:
+        self.cache_dir.mkdir(exist_ok=True)
+        return str(self.cache_dir)
+
     def log(self, text: str) -> None:
         self.logged += text
 
@@ -257,3 +261,24 @@ def test_a_release_that_cannot_be_installed_does_not_hide_the_others(
     asked, report = drift(noxfile, tmp_path, "2.8.0", "2.9.1")
     assert "2.9.1" in asked
     assert {"--expect=2.8.0", "--expect=2.9.1"} <= set(report)
+
+
+def test_a_release_that_the_matrix_has_since_today_is_locked_first(
+    noxfile: ModuleType, tmp_path: Path
+) -> None:
+    lock = Path(".ci/requirements/torch-2.9.1.txt")
+    text = lock.read_text()
+    lock.unlink()
+    session = Session(tmp_path)
+    run = session.run
+
+    def write(*args: str, **options: object) -> None:
+        run(*args, **options)
+        if "compile" in args:
+            lock.write_text(text)
+
+    session.run = write  # type: ignore[method-assign]
+    noxfile.environment(session, "2.9.1")
+    assert session.ran[0][1:3] == ["pip", "compile"]
+    assert session.ran[0][-1] == f"--output-file={lock}"
+    assert (session.cache_dir / "asked.txt").read_text() == "torch==2.9.1\n"

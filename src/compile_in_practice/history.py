@@ -1,0 +1,160 @@
+"""What each release does, as Markdown that a page asks for: nothing in it is typed.
+
+A page holds an empty directive, ```` ```{releases} changes ```` or `behaviour`, and
+gets the table of the ledgers in its place when its notebook is written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from compile_in_practice.ledger import differ
+from compile_in_practice.page import Fence, Prose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from compile_in_practice.ledger import Ledger
+    from compile_in_practice.page import Page
+
+MARK = re.compile(r"^```\{releases\} (?P<kind>changes|behaviour)\n+```$", re.MULTILINE)
+HEADING = re.compile(r"^#{1,3}\s+(.+?)\s*$")
+LONGEST = 80
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a fence stands: a page, and the title and anchor of its section."""
+
+    page: str
+    title: str
+    anchor: str
+
+    @property
+    def link(self) -> str:
+        """Return a link to the section."""
+        return f"[{self.title}](/{self.page}.md#{self.anchor})"
+
+
+def expand(page: Page, places: dict[str, Place], ledgers: dict[str, Ledger]) -> Page:
+    """Return the page with the tables that it asks for."""
+    if not any(isinstance(part, Prose) and MARK.search(part.text) for part in page.parts):
+        return page
+
+    def table(match: re.Match[str]) -> str:
+        make = changes if match["kind"] == "changes" else behaviour
+        return "\n".join(make(ledgers, places))
+
+    parts = (
+        replace(part, text=MARK.sub(table, part.text)) if isinstance(part, Prose) else part
+        for part in page.parts
+    )
+    return replace(page, parts=tuple(parts))
+
+
+def find_places(pages: Iterable[Page]) -> dict[str, Place]:
+    """Return the section of each fence, by the fence's full name."""
+    found = {}
+    for page in pages:
+        seen: Counter[str] = Counter()
+        title, anchor = page.name, ""
+        for part in page.parts:
+            if isinstance(part, Fence):
+                found[part.full_name] = Place(page=page.name, title=title, anchor=anchor)
+                continue
+            for line in part.text.split("\n"):
+                if (match := HEADING.match(line)) is not None:
+                    title = match[1]
+                    slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+                    anchor = f"{slug}-{seen[slug]}" if seen[slug] else slug
+                    seen[slug] += 1
+    return found
+
+
+def changes(ledgers: dict[str, Ledger], places: dict[str, Place]) -> Iterator[str]:
+    """Yield a section for each release, the newest first: what differs from the one before."""
+    releases = list(ledgers)
+    for older, newer in reversed([*pairwise(releases)]):
+        rows = [
+            f"| {_where(name, places)} | `{name}.{value}` | {_cell(old)} | {_cell(new)} |"
+            for name, value, old, new in _differing(ledgers[older], ledgers[newer])
+        ]
+        yield f"## PyTorch {newer}\n"
+        if not rows:
+            yield f"Nothing that is measured here differs from PyTorch {older}.\n"
+            continue
+        noun = "value differs" if len(rows) == 1 else "values differ"
+        yield f"{len(rows)} {noun} from PyTorch {older}.\n"
+        yield f"| Section | Value | {older} | {newer} |\n| --- | --- | --- | --- |"
+        yield "\n".join(rows) + "\n"
+
+
+def _differing(older: Ledger, newer: Ledger) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield the values of the same source that are not the same."""
+    for name, entry in newer.items():
+        before = older.get(name, {})
+        if before.get("source") != entry["source"]:
+            continue
+        for value, new in entry["values"].items():
+            if value in before["values"] and differ(before["values"][value], new):
+                yield name, value, before["values"][value], new
+
+
+def behaviour(ledgers: dict[str, Ledger], places: dict[str, Place]) -> Iterator[str]:
+    """Yield one table of every value: the newest release's, and where it is another."""
+    if not ledgers:
+        return
+    newest = next(reversed(ledgers))
+    yield "::::{div} cip-filter\n"
+    yield f"| Section | Value | {newest} | Elsewhere |\n| --- | --- | --- | --- |"
+    for name, entry in ledgers[newest].items():
+        for value, new in entry["values"].items():
+            others = _others(ledgers, name, value, new)
+            yield f"| {_where(name, places)} | `{name}.{value}` | {_cell(new)} | {others} |"
+    yield "\n::::"
+
+
+def _others(ledgers: dict[str, Ledger], name: str, value: str, new: Any) -> str:
+    """Return which releases measure something else, each value once."""
+    source = ledgers[next(reversed(ledgers))][name]["source"]
+    found: dict[str, list[str]] = {}
+    unknown = []
+    for release, ledger in ledgers.items():
+        entry = ledger.get(name, {})
+        if entry.get("source") != source or value not in entry["values"]:
+            unknown.append(release)
+        elif differ(entry["values"][value], new):
+            found.setdefault(_cell(entry["values"][value]), []).append(release)
+    parts = [f"{text} on {', '.join(releases)}" for text, releases in found.items()]
+    if unknown:
+        parts.append(f"not measured on {', '.join(unknown)}")
+    return "; ".join(parts) or "the same"
+
+
+def _where(name: str, places: dict[str, Place]) -> str:
+    if name in places:
+        return _escaped(places[name].link)
+    lab = name.removeprefix("lab.")
+    return f"[Lab {lab}](/lab/{lab}.rst)" if lab != name else name
+
+
+def _cell(value: Any) -> str:
+    r"""Return a value as a code span in a table.
+
+    >>> print(_cell("a|b"), _cell([1, "`"]))
+    `"a\|b"` ``[1, "`"]``
+    """
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}…"
+    ticks = "``" if "`" in text else "`"
+    return _escaped(f"{ticks}{text}{ticks}")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,80 @@
+"""The pages that the ledgers write: what changed, and what each release does."""
+
+import json
+
+from compile_in_practice.history import Place, behaviour, changes, find_places
+from compile_in_practice.ledger import Ledger
+from compile_in_practice.project import load_project
+from compile_in_practice.reading import read_page
+from tests.run.conftest import TORCH, Site, fence
+
+PLACES = {"p.f": Place(page="module/p", title="A | b", anchor="a--b")}
+LINK = "[A \\| b](/module/p.md#a--b)"
+
+
+def ledger(n: object, source: str = "s", **more: object) -> Ledger:
+    return {"p.f": {"source": source, "values": {"n": n, **more}}}
+
+
+def test_each_release_lists_what_differs_from_the_one_before() -> None:
+    ledgers = {"2.8.0": ledger(1), "2.9.1": ledger(1), "2.10.0": ledger(2, m=0)}
+    assert "\n".join(changes(ledgers, PLACES)).split("\n") == [
+        "## PyTorch 2.10.0",
+        "",
+        "1 value differs from PyTorch 2.9.1.",
+        "",
+        "| Section | Value | 2.9.1 | 2.10.0 |",
+        "| --- | --- | --- | --- |",
+        f"| {LINK} | `p.f.n` | `1` | `2` |",
+        "",
+        "## PyTorch 2.9.1",
+        "",
+        "Nothing that is measured here differs from PyTorch 2.8.0.",
+        "",
+    ]
+
+
+def test_values_of_an_edited_fence_are_not_compared() -> None:
+    ledgers = {"2.8.0": ledger(1, "another"), "2.9.1": ledger(2)}
+    assert "Nothing that is measured here" in "".join(changes(ledgers, PLACES))
+    assert f"| {LINK} | `p.f.n` | `2` | not measured on 2.8.0 |" in [*behaviour(ledgers, PLACES)]
+
+
+def test_every_value_stands_in_one_table_with_the_releases_that_differ() -> None:
+    ledgers = {"2.8.0": ledger(3, m="a"), "2.9.1": ledger(3, m="a"), "2.10.0": ledger(2, m="a")}
+    assert [*behaviour(ledgers, PLACES)][2:-1] == [
+        f"| {LINK} | `p.f.n` | `2` | `3` on 2.8.0, 2.9.1 |",
+        f'| {LINK} | `p.f.m` | `"a"` | the same |',
+    ]
+
+
+def test_a_fence_is_found_in_its_section(site: Site) -> None:
+    one, two, three = (fence(name, "assert 1") for name in ("one", "two", "three"))
+    head = "## The `fix`: it's here\n"
+    path = site.page("page", one, head, two, head, "#### Not linked\n", three)
+    page, _ = read_page(load_project(site.root), path)
+    found = {name: (place.title, place.anchor) for name, place in find_places([page]).items()}
+    assert found == {
+        "page.one": ("page", "page"),
+        "page.two": ("The `fix`: it's here", "the-fix-its-here"),
+        "page.three": ("The `fix`: it's here", "the-fix-its-here-1"),
+    }
+
+
+def test_a_page_that_asks_for_the_table_has_it_when_it_is_built(site: Site) -> None:
+    site.page("page", fence("counted", "n = 3\nassert n", values="{n: n}"))
+    site.page("history", "```{releases} changes\n```\n\n```{releases} behaviour\n```\n")
+    page, _ = read_page(load_project(site.root), site.docs / "page.md")
+    entry = {"page.counted": {"source": page.fences[0].digest, "values": {"n": 3}}}
+    for torch in ("2.6.0", TORCH):
+        entry["page.counted"]["values"] = {"n": 3 if torch == TORCH else 2}
+        text = json.dumps({"schema": 1, "torch": torch, "fences": entry})
+        site.write(f"docs/ledger/{torch}.json", text)
+    report = site.build()
+    assert report.failures == []
+    notebook = json.loads((report.results / "pages/history.ipynb").read_text(encoding="utf-8"))
+    (cell,) = notebook["cells"]
+    link = "[page](/page.md#page)"
+    assert f"| {link} | `page.counted.n` | `2` | `3` |" in "".join(cell["source"])
+    assert f"| {link} | `page.counted.n` | `3` | `2` on 2.6.0 |" in "".join(cell["source"])
+    assert "{releases}" not in "".join(cell["source"])
