@@ -73,7 +73,7 @@ def examine(
         "error": "",
         "claims": claims,
         "changed": list(_changed(known, given, report.here, sentences)),
-        "missing": list(_missing(known, given)) if base == report.torch else [],
+        "missing": list(_missing(known, given)) if base in {report.torch, None} else [],
         "stale": [
             {"where": f.where, "what": f.what} for f in report.failures if f.what.endswith(STALE)
         ],

@@ -30,13 +30,16 @@ def place(where: str) -> tuple[str, int]:
 
 def state(result: dict[str, Any]) -> str:
     """Return one line about a release."""
+    name = result["label"]
     if result["error"]:
-        return f"{result['label']}: could not run: {result['error'].splitlines()[0]}"
+        return f"{name}: could not run: {result['error'].splitlines()[0]}"
+    if name != result["torch"]:
+        name += f" (torch {result['torch']})"
     counted = f"{len(result['claims'])} values"
     base = result["base"]
     own = "its ledger" if base == result["torch"] else f"the ledger of {base or 'no release'}"
     found = [f"{len(result[kind])} {kind}" for kind in KINDS if result[kind]]
-    return f"{result['label']}: {counted} against {own}: {', '.join(found) or 'all agree'}"
+    return f"{name}: {counted} against {own}: {', '.join(found) or 'all agree'}"
 
 
 def terminal(report: dict[str, Any]) -> str:

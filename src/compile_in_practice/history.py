@@ -38,7 +38,8 @@ class Place:
     @property
     def link(self) -> str:
         """Return a link to the section."""
-        return f"[{self.title}](/{self.page}.md#{self.anchor})"
+        anchor = f"#{self.anchor}" if self.anchor else ""
+        return f"[{self.title}](/{self.page}.md{anchor})"
 
 
 def expand(page: Page, places: dict[str, Place], ledgers: dict[str, Ledger]) -> Page:

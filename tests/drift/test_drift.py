@@ -68,6 +68,13 @@ def test_a_value_that_its_ledger_lacks_or_alone_has_does_not_agree(copy: Site) -
     assert [row["what"] for row in result["stale"]] == ["api.asked.n_other is on no page"]
 
 
+def test_without_any_ledger_nothing_agrees(copy: Site) -> None:
+    (copy.docs / "ledger" / f"{TORCH}.json").unlink()
+    status, result, said = drift(copy, "--label", "mine", "--brief")
+    assert (status, result["base"], len(result["missing"])) == (1, None, 11)
+    assert said == f"mine (torch {TORCH}): 11 values against the ledger of no release: 11 missing\n"
+
+
 def test_a_false_verdict_is_named_with_its_sentence(copy: Site) -> None:
     page = (copy.docs / "limits.md").read_text(encoding="utf-8")
     copy.write("docs/limits.md", page.replace("< 12>", "< 2>"))

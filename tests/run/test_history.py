@@ -61,6 +61,10 @@ def test_a_fence_is_found_in_its_section(site: Site) -> None:
     }
 
 
+def test_a_page_without_a_heading_is_linked_as_a_whole() -> None:
+    assert Place(page="p", title="p", anchor="").link == "[p](/p.md)"
+
+
 def test_a_page_that_asks_for_the_table_has_it_when_it_is_built(site: Site) -> None:
     site.page("page", fence("counted", "n = 3\nassert n", values="{n: n}"))
     site.page("history", "```{releases} changes\n```\n\n```{releases} behaviour\n```\n")
