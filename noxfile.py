@@ -67,8 +67,12 @@ def lint(session: nox.Session) -> None:
     python = install(session, "lint", [LOCKS / "lint.txt"])
     session.run(python, "-m", "ruff", "check", external=True)
     session.run(python, "-m", "ruff", "format", "--check", external=True)
+    workflows = sorted(map(str, Path(".github/workflows").glob("*.yml")))
+    for schema, files in (("github-workflows", workflows), ("readthedocs", [".readthedocs.yaml"])):
+        check = ["-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
+        session.run(python, *check, *files, external=True)
     zizmor = str(Path(python).with_name("zizmor"))
-    session.run(zizmor, "--offline", "--quiet", ".github/workflows", external=True)
+    session.run(zizmor, "--offline", "--quiet", *workflows, external=True)
     source = {"PYTHONPATH": "src"}
     coverage = "compile_in_practice.coverage"
     session.run(python, "-m", coverage, env=source, external=True)
