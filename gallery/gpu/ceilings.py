@@ -7,7 +7,7 @@ The other experiments measure themselves against these two rates.
 
 **Prediction.** Both rise with size and then stay level; datasheets are not reached.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment ceilings``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment ceilings``.
 Elsewhere this page replays what was recorded.
 """
 

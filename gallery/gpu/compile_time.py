@@ -8,7 +8,7 @@ or as nested regions? How much does a cache save in a new process?
 **Prediction.** Whole grows with depth; by block it does not. A warm start still pays for
 Dynamo.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment compile_time``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment compile_time``.
 Elsewhere this page replays what was recorded.
 """
 

@@ -8,7 +8,7 @@ function that CUDA graphs cannot take, with each new shape, and with gradients a
 **Prediction.** The documents say that a held output raises an error when it is read; that
 skips are logged; that each shape is recorded once.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment cudagraph_rules``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment cudagraph_rules``.
 Elsewhere this page replays what was recorded.
 """
 

@@ -8,7 +8,7 @@ one of fixed length?
 **Prediction.** Eager waits for launches. The static cache compiles once and lets CUDA graphs
 replay; the growing one compiles twice and cannot use them.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment decode``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment decode``.
 Elsewhere this page replays what was recorded.
 """
 

@@ -8,7 +8,7 @@ kernel save, and how close does it come to the copy bandwidth?
 **Prediction.** Eager moves each intermediate twice, so the fused kernel takes about a third
 of the time, at nine tenths of the copy bandwidth. Small inputs gain nothing.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment fusion``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment fusion``.
 Elsewhere this page replays what was recorded.
 """
 

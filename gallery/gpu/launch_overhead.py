@@ -7,7 +7,7 @@
 **Prediction.** With few tokens the GPU waits for launches, so CUDA graphs win by a factor.
 With many it is busy, and every mode comes close to eager.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment launch_overhead``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment launch_overhead``.
 Elsewhere this page replays what was recorded.
 """
 

@@ -8,7 +8,7 @@ and what does the search cost?
 **Prediction.** Square bf16 products: nothing, the library is near its peak. Odd sizes and
 decode shapes: something.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment max_autotune``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment max_autotune``.
 Elsewhere this page replays what was recorded.
 """
 

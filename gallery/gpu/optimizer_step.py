@@ -7,7 +7,7 @@
 **Prediction.** The compiled step moves as few bytes as the fused one, and pays for guards on
 the CPU.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment optimizer_step``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment optimizer_step``.
 Elsewhere this page replays what was recorded.
 """
 

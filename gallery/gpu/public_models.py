@@ -6,7 +6,7 @@
 
 **Prediction.** CUDA graphs win at small batches, where launches dominate.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment public_models``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment public_models``.
 Elsewhere this page replays what was recorded.
 """
 

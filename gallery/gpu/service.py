@@ -8,7 +8,7 @@ slowest requests fast?
 **Prediction.** ``dynamic=False`` compiles until the limit; ``mark_dynamic`` compiles once;
 buckets with CUDA graphs are fastest when warm.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment service``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment service``.
 Elsewhere this page replays what was recorded.
 """
 

@@ -9,7 +9,7 @@ differ from eager? When does compiled code need more memory? What do guards cost
 compiled result is nearer to float64. Recordings for each shape hold memory. Guards cost
 microseconds, more with more modules.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment surprises``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment surprises``.
 Elsewhere this page replays what was recorded.
 """
 

@@ -8,7 +8,7 @@ many steps is its compile time paid back?
 **Prediction.** Compiling forward and loss saves kernel time; CUDA graphs save the launches
 that are left.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment training_step``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment training_step``.
 Elsewhere this page replays what was recorded.
 """
 

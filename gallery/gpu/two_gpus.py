@@ -8,7 +8,7 @@ FSDP2?
 **Prediction.** The splits cost a little and win overlap; compiling by block is faster than
 eager.
 
-**Record it** on a CUDA machine with torch alone: ``python -m compile_in_practice.record --experiment two_gpus``.
+**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment two_gpus``.
 Elsewhere this page replays what was recorded.
 """
 

@@ -8,7 +8,7 @@ cost when the scale is a Python float, and when it is a buffer?
 **Prediction.** A float is a guarded constant: at least one recompile. A buffer is an
 input whose contents no guard reads: none.
 
-**Run it** with torch alone: ``python gallery/lab/float_or_buffer.py --backend eager``
+**Run it** in a clone, with torch alone: ``PYTHONPATH=src python gallery/lab/float_or_buffer.py --backend eager``
 (or ``aot_eager``, or ``inductor`` where there is a C++ compiler). Seconds, on a CPU.
 """
 

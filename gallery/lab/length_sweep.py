@@ -7,7 +7,7 @@
 
 **Prediction.** Six, two and one: each length, then one that goes symbolic, then one.
 
-**Run it** with torch alone: ``python gallery/lab/length_sweep.py --backend eager``
+**Run it** in a clone, with torch alone: ``PYTHONPATH=src python gallery/lab/length_sweep.py --backend eager``
 (or ``aot_eager``, or ``inductor`` where there is a C++ compiler). Seconds, on a CPU.
 """
 

@@ -7,7 +7,7 @@ and does a rewrite that computes the same remove all of it?
 
 **Prediction.** Each of the three ends a graph; the rewrite is one graph.
 
-**Run it** with torch alone: ``python gallery/lab/messy_vs_clean.py --backend eager``
+**Run it** in a clone, with torch alone: ``PYTHONPATH=src python gallery/lab/messy_vs_clean.py --backend eager``
 (or ``aot_eager``, or ``inductor`` where there is a C++ compiler). Seconds, on a CPU.
 """
 

@@ -7,7 +7,7 @@ steps eagerly. Do the parameters stay those of an eager twin?
 
 **Prediction.** Yes, bit for bit with a backend that runs the same kernels.
 
-**Run it** with torch alone: ``python gallery/lab/training_twins.py --backend eager``
+**Run it** in a clone, with torch alone: ``PYTHONPATH=src python gallery/lab/training_twins.py --backend eager``
 (or ``aot_eager``, or ``inductor`` where there is a C++ compiler). Seconds, on a CPU.
 """
 

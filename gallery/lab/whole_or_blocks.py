@@ -8,7 +8,7 @@ compiled, and how much when each block is?
 **Prediction.** Whole: one graph that holds every block. By block: one small graph, used
 again for each block, unless a guard differs between blocks.
 
-**Run it** with torch alone: ``python gallery/lab/whole_or_blocks.py --backend eager``
+**Run it** in a clone, with torch alone: ``PYTHONPATH=src python gallery/lab/whole_or_blocks.py --backend eager``
 (or ``aot_eager``, or ``inductor`` where there is a C++ compiler). Seconds, on a CPU.
 """
 

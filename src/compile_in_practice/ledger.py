@@ -130,6 +130,8 @@ def compare(
     for item in measured:
         if item.name not in ledger:
             unknown.append(_unknown(item.where, item.name, torch))
+        elif ledger[item.name]["source"] != item.source:
+            unknown.append(_unknown(item.where, f"the code of {item.name}", torch))
         for name, value in item.values.items():
             old = stored(ledger, item.name, name, here)
             if old is MISSING:
@@ -200,6 +202,22 @@ def elsewhere(
             if old is not MISSING and differ(old, value):
                 found.setdefault(release, {})[name] = old
     return found
+
+
+def outdated(ledgers: dict[str, Ledger], measured: Iterable[Measured], torch: str) -> list[str]:
+    """Return a line for each other release whose ledger holds other code of a fence.
+
+    What such a fence gives there is not shown, see `elsewhere`.
+    """
+    sources = {item.name: item.source for item in measured}
+    lines = []
+    for release, ledger in ledgers.items():
+        names = [name for name, entry in ledger.items() if entry["source"] != sources.get(name)]
+        if names and release != torch:
+            count = f"{len(names)} fences" if len(names) > 1 else names[0]
+            what = f"{count} had other code, so what differs there is not shown"
+            lines.append(f"docs/ledger/{release}.json:1: {what}: nox -s ledger -- {release}")
+    return lines
 
 
 def accept(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-LOG_PREFIX = re.compile(r"^([VDIWEC])\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ", re.MULTILINE)
+LOG_PREFIX = re.compile(r"^(?:\[rank\d+\]:)?[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ", re.MULTILINE)
 INSTALLED = re.compile(r"(?:/[^\s:\"'()]+)?/[\w.-]+-packages/")
 STANDARD = re.compile(r"/[^\s:\"'()]+/lib/python3\.\d+/")
 RUNNER = r"<frozen runpy>|[^\"\n]*compile_in_practice/worker/\w+\.py"
@@ -20,6 +20,8 @@ def normalize(text: str, scratch: str) -> str:
 
     >>> line = "V1130 05:21:29.123000 77 torch/_dynamo/guards.py:9] [0/0] hit"
     >>> normalize(line, "/tmp/x")
+    'torch/_dynamo/guards.py:9] [0/0] hit'
+    >>> normalize("[rank0]:" + line, "/tmp/x")
     'torch/_dynamo/guards.py:9] [0/0] hit'
     >>> normalize("<function f at 0x7f00c0ffee12> (/tmp/x/fence.py:3)", "/tmp/x")
     '<function f at 0x...> (fence.py:3)'

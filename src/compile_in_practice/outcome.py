@@ -195,7 +195,9 @@ def _died(place: _Place, fence: Fence, ended: Ended) -> Failure:
     line = _crash_line(ended.crash)
     if ended.ending == "time":
         what = f"fence {fence.name} was stopped at its time limit"
-        return place.failure(fence, what, line=line, remedy="make it end, or set `time_limit`")
+        return place.failure(
+            fence, what, line=line, remedy="make it end, or raise its `time_limit`"
+        )
     if ended.ending == "output":
         what = f"fence {fence.name} was stopped: it wrote too much output"
         return place.failure(fence, what, line=line, remedy="print one line")

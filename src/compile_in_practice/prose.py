@@ -31,18 +31,25 @@ ELSEWHERE = re.compile(
     | \b(?:Python|torch|PyTorch|CUDA|Triton|GCC|g\+\+|clang)\s\d[\d.]*
     | \#\d+ | \bGB\d+\b                     # issues and graph-break ids
     | \b\d{4}-\d\d-\d\d\b                   # dates
-    | [^\W\d]\w*\d\w* | \d+[^\W\d]\w*       # names such as float32, H200, 2L
+    | [^\W\d]\w*\d\w*                       # names such as float32 or H200
+    | (?!\d+(?:x|ns|us|µs|ms|s|min|h|[kMG]i?B)\b)\d+[^\W\d]\w*   # and 2L, but no quantity
     """,
     re.VERBOSE,
 )
-DIGITS = re.compile(r"(?<![\w.])\d[\d,.]*%?")
-NUMBER_WORDS = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twice"
+DIGITS = re.compile(r"(?<![\w.])\d[\d,.]*(?:%|x\b)?")
+SEVERAL = (
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
+    "|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty"
+)
 COUNTED = (
     r"frames?|graphs?|(?:graph )?breaks?|recompiles?|compiles?|kernels?|pieces?|guards?"
     r"|cache entries|recordings?"
 )
+MEASURED = r"times|steps|seconds|milliseconds|percent|entries|bytes|tokens|launches"
 COUNT = re.compile(
-    rf"\b(?:{NUMBER_WORDS})\s+(?:\w+\s+)?(?:{COUNTED})\b|\btwice as (?:many|much|fast)\b",
+    rf"\b(?:zero|one|twice|{SEVERAL})\s+(?:\w+\s+)?(?:{COUNTED})\b"
+    rf"|\b(?:{SEVERAL})\s+(?:\w+\s+)?(?:{MEASURED})\b"
+    r"|\btwice as (?:many|much|fast)\b|\bhalf (?:the|of the) (?:time|memory|graphs|kernels)\b",
     re.IGNORECASE,
 )
 
@@ -69,6 +76,8 @@ def numbers(line: str) -> Iterator[str]:
     ['two graphs']
     >>> list(numbers("On 2.8.0 and Python 3.11 it is 1.5 times as fast."))
     ['1.5']
+    >>> list(numbers("It is 10x faster, takes 5ms and three times the memory."))
+    ['10x', '5', 'three times']
     >>> list(numbers("A float32 on an H200, see #1234 and GB0170."))
     []
     """

@@ -225,7 +225,8 @@ class _Reader:
                 self.fail(line, f"the option {option!r} must be {words}, not {value!r}")
         name = options.get("name", "")
         if isinstance(name, str) and not _is_name(name):
-            self.fail(line, f"a fence needs a name in snake case, not {name!r}")
+            what = f"a fence needs a name in snake case, not {name!r}"
+            self.fail(line, what, "begin its options so: ---, then name: my_fence, then ---")
 
     def _wrong_code(self, fence: Fence) -> bool:
         try:

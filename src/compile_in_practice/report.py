@@ -51,5 +51,6 @@ class Report:
             f" ({self.n_reused} unchanged), {self.n_held} assertions held,"
             f" {self.n_labs} labs"
         )
-        verdict = f"{len(self.failures)} failures" if self.failures else "no failure"
+        number = len(self.failures)
+        verdict = f"{number or 'no'} failure{'s' if number > 1 else ''}"
         return [*map(str, self.failures), *self.notices, f"{counts}, {verdict}"]

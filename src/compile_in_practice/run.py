@@ -242,6 +242,9 @@ class _Run:
         found = ledger.compare(
             self.ledgers, self.report.measured, self.environment.torch, self.environment.varies_by
         )
+        self.report.notices += ledger.outdated(
+            self.ledgers, self.report.measured, self.environment.torch
+        )
         stale_because_failed = [
             f for f in found.failures if f.where.startswith("docs/ledger") and failed
         ]
