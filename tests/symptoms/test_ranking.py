@@ -44,7 +44,7 @@ def test_nine_of_ten_reports_find_their_entry_among_the_first_three() -> None:
 
 def test_the_page_tells_what_the_script_finds_now() -> None:
     told = json.loads((ROOT / "docs" / symptoms.FOUND).read_text(encoding="utf-8"))
-    assert told == symptoms.find(ROOT)
+    assert told == symptoms.find(ROOT), "run: python -m compile_in_practice.symptoms"
 
 
 def test_the_browser_ranks_as_node_does(monkeypatch: pytest.MonkeyPatch) -> None:
