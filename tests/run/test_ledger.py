@@ -147,6 +147,21 @@ def test_a_value_that_the_ledger_lacks_fails_in_ci_on_reference_and_current(
     ]
 
 
+def test_a_fence_of_other_code_is_not_the_one_in_the_ledger(known: Site) -> None:
+    path = known.docs / "ledger" / f"{TORCH}.json"
+    other = path.with_name("2.7.0.json")
+    other.write_text(path.read_text(encoding="utf-8").replace(TORCH, "2.7.0"), encoding="utf-8")
+    known.page("page", counted(3) + "\n<!-- the code alone counts -->\n")
+    assert known.build(fresh=True, ci=True).notices == []
+    known.page("page", counted(3).replace("assert", "assert True\nassert"))
+    report = known.build(fresh=True, ci=True)
+    assert [what for _, what in said(report)] == [
+        f"the code of page.counted is not in the ledger of torch {TORCH}"
+    ]
+    (notice,) = report.notices
+    assert notice.startswith("docs/ledger/2.7.0.json:1: page.counted had other code")
+
+
 def test_ci_fails_when_reference_or_current_has_no_ledger(site: Site) -> None:
     site.page("page", counted(3))
     report = site.build(fresh=True, ci=True)
