@@ -86,8 +86,8 @@ for record in records:
 # ``max-autotune`` took :value:`records.launch_overhead.t16384_max_autotune.cold_s:.0f` s to
 # compile there and :verdict:`is no faster than the default <records.launch_overhead.t16384_max_autotune.median_ms >= records.launch_overhead.t16384_default.median_ms>`.
 #
-# Measure the busy share of your own step first. Near one, no mode helps; near zero, take
-# ``mode="reduce-overhead"``.
+# Measure the busy share of your own step first. Near one, CUDA graphs have nothing to remove;
+# near zero, take ``mode="reduce-overhead"``.
 #
 # A decode step must read every weight once:
 # :value:`records.launch_overhead.t1_eager.weight_gb:.3f` GB at the copy bandwidth are
