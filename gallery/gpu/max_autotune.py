@@ -151,6 +151,9 @@ for record in records:
 # Try the default first. Pay for the search where a profile shows a product with sizes that
 # the library handles badly, and compare kernels, not calls. A second compile in the same process
 # finds the search's result: cold and warm seconds stand in the table.
+# The seconds of a search vary: for the square fp32 product the two modes took
+# :value:`records.max_autotune.matmul_4096_4096_4096_f32_max_autotune.cold_s:.0f` and
+# :value:`records.max_autotune.matmul_4096_4096_4096_f32_no_cudagraphs.cold_s:.0f` s.
 #
 # On another lease a median moved by up to :value:`records.max_autotune.moved:.0%`: the short calls
 # wait for the CPU, which differed. No kernel was timed twice there.
