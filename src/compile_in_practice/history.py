@@ -63,15 +63,16 @@ def find_places(pages: Iterable[Page]) -> dict[str, Place]:
     found = {}
     for page in pages:
         seen: Counter[str] = Counter()
-        title, anchor = page.name, ""
+        first, title, anchor = "", page.name, ""
         for part in page.parts:
             if isinstance(part, Fence):
                 found[part.full_name] = Place(page=page.name, title=title, anchor=anchor)
                 continue
             for line in part.text.split("\n"):
                 if (match := HEADING.match(line)) is not None:
-                    title = match[1]
-                    slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+                    slug = re.sub(r"[^\w\- ]", "", match[1].lower()).replace(" ", "-")
+                    title = f"{first}: {match[1]}" if first else match[1]
+                    first = first or match[1]
                     anchor = f"{slug}-{seen[slug]}" if seen[slug] else slug
                     seen[slug] += 1
     return found
@@ -82,7 +83,7 @@ def changes(ledgers: dict[str, Ledger], places: dict[str, Place]) -> Iterator[st
     releases = list(ledgers)
     for older, newer in reversed([*pairwise(releases)]):
         rows = [
-            f"| {_where(name, places)} | `{name}.{value}` | {_cell(old)} | {_cell(new)} |"
+            f"| {_where(name, value, places)} | {_cell(old)} | {_cell(new)} |"
             for name, value, old, new in _differing(ledgers[older], ledgers[newer])
         ]
         yield f"## PyTorch {newer}\n"
@@ -91,8 +92,8 @@ def changes(ledgers: dict[str, Ledger], places: dict[str, Place]) -> Iterator[st
             continue
         noun = "value differs" if len(rows) == 1 else "values differ"
         yield f"{len(rows)} {noun} from PyTorch {older}.\n"
-        yield f"| Section | Value | {older} | {newer} |\n| --- | --- | --- | --- |"
-        yield "\n".join(rows) + "\n"
+        yield f"::::{{div}} cip-ledger\n\n| Value | {older} | {newer} |\n| --- | --- | --- |"
+        yield "\n".join(rows) + "\n\n::::\n"
 
 
 def _differing(older: Ledger, newer: Ledger) -> Iterator[tuple[str, str, Any, Any]]:
@@ -111,12 +112,12 @@ def behaviour(ledgers: dict[str, Ledger], places: dict[str, Place]) -> Iterator[
     if not ledgers:
         return
     newest = next(reversed(ledgers))
-    yield "::::{div} cip-filter\n"
-    yield f"| Section | Value | {newest} | Elsewhere |\n| --- | --- | --- | --- |"
+    yield "::::{div} cip-ledger cip-filter\n"
+    yield f"| Value | {newest} | Elsewhere |\n| --- | --- | --- |"
     for name, entry in ledgers[newest].items():
         for value, new in entry["values"].items():
             others = _others(ledgers, name, value, new)
-            yield f"| {_where(name, places)} | `{name}.{value}` | {_cell(new)} | {others} |"
+            yield f"| {_where(name, value, places)} | {_cell(new)} | {others} |"
     yield "\n::::"
 
 
@@ -137,11 +138,14 @@ def _others(ledgers: dict[str, Ledger], name: str, value: str, new: Any) -> str:
     return "; ".join(parts) or "the same"
 
 
-def _where(name: str, places: dict[str, Place]) -> str:
+def _where(name: str, value: str, places: dict[str, Place]) -> str:
+    """Return a link to what measures the value, and the value's name there."""
+    page, _, own = name.partition(".")
     if name in places:
-        return _escaped(places[name].link)
-    lab = name.removeprefix("lab.")
-    return f"[Lab {lab}](/lab/{lab}.rst)" if lab != name else name
+        link = _escaped(places[name].link)
+    else:
+        link = f"[Lab {own}](/lab/{own}.rst)" if page == "lab" else page
+    return f"{link} `{value if page == 'lab' else f'{own}.{value}'}`"
 
 
 def _cell(value: Any) -> str:

@@ -23,9 +23,13 @@ def test_each_release_lists_what_differs_from_the_one_before() -> None:
         "",
         "1 value differs from PyTorch 2.9.1.",
         "",
-        "| Section | Value | 2.9.1 | 2.10.0 |",
-        "| --- | --- | --- | --- |",
-        f"| {LINK} | `p.f.n` | `1` | `2` |",
+        "::::{div} cip-ledger",
+        "",
+        "| Value | 2.9.1 | 2.10.0 |",
+        "| --- | --- | --- |",
+        f"| {LINK} `f.n` | `1` | `2` |",
+        "",
+        "::::",
         "",
         "## PyTorch 2.9.1",
         "",
@@ -37,14 +41,14 @@ def test_each_release_lists_what_differs_from_the_one_before() -> None:
 def test_values_of_an_edited_fence_are_not_compared() -> None:
     ledgers = {"2.8.0": ledger(1, "another"), "2.9.1": ledger(2)}
     assert "Nothing that is measured here" in "".join(changes(ledgers, PLACES))
-    assert f"| {LINK} | `p.f.n` | `2` | not measured on 2.8.0 |" in [*behaviour(ledgers, PLACES)]
+    assert f"| {LINK} `f.n` | `2` | not measured on 2.8.0 |" in [*behaviour(ledgers, PLACES)]
 
 
 def test_every_value_stands_in_one_table_with_the_releases_that_differ() -> None:
     ledgers = {"2.8.0": ledger(3, m="a"), "2.9.1": ledger(3, m="a"), "2.10.0": ledger(2, m="a")}
     assert [*behaviour(ledgers, PLACES)][2:-1] == [
-        f"| {LINK} | `p.f.n` | `2` | `3` on 2.8.0, 2.9.1 |",
-        f'| {LINK} | `p.f.m` | `"a"` | the same |',
+        f"| {LINK} `f.n` | `2` | `3` on 2.8.0, 2.9.1 |",
+        f'| {LINK} `f.m` | `"a"` | the same |',
     ]
 
 
@@ -56,8 +60,8 @@ def test_a_fence_is_found_in_its_section(site: Site) -> None:
     found = {name: (place.title, place.anchor) for name, place in find_places([page]).items()}
     assert found == {
         "page.one": ("page", "page"),
-        "page.two": ("The `fix`: it's here", "the-fix-its-here"),
-        "page.three": ("The `fix`: it's here", "the-fix-its-here-1"),
+        "page.two": ("page: The `fix`: it's here", "the-fix-its-here"),
+        "page.three": ("page: The `fix`: it's here", "the-fix-its-here-1"),
     }
 
 
@@ -79,6 +83,6 @@ def test_a_page_that_asks_for_the_table_has_it_when_it_is_built(site: Site) -> N
     notebook = json.loads((report.results / "pages/history.ipynb").read_text(encoding="utf-8"))
     (cell,) = notebook["cells"]
     link = "[page](/page.md#page)"
-    assert f"| {link} | `page.counted.n` | `2` | `3` |" in "".join(cell["source"])
-    assert f"| {link} | `page.counted.n` | `3` | `2` on 2.6.0 |" in "".join(cell["source"])
+    assert f"| {link} `counted.n` | `2` | `3` |" in "".join(cell["source"])
+    assert f"| {link} `counted.n` | `3` | `2` on 2.6.0 |" in "".join(cell["source"])
     assert "{releases}" not in "".join(cell["source"])
