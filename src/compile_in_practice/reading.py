@@ -38,10 +38,12 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     "record": TEXT,
 }
 CODE_CELL = "{code-cell}"
+CELL_LINE = re.compile(r"[\s>*+-]*(`{3,}|~{3,}|:{3,})\s*\{\s*code-cell\s*\}", re.IGNORECASE)
 KERNEL = "python3"
 RECORDERS = ("inductor",)
 SHOWN_AS_CODE = ("{code-block}", "{code}", "{literalinclude}")
 VARIES = ("python", "platform")
+ALWAYS_TRUE = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Lambda, ast.GeneratorExp, ast.JoinedStr)
 
 
 def page_paths(project: Project) -> list[Path]:
@@ -106,6 +108,7 @@ class _Reader:
                     parts.append(fence)
                 start = end
         self._prose(parts, lines, start, len(lines))
+        self._stray(tokens, lines)
         again = self._check_names([part for part in parts if isinstance(part, Fence)])
         return tuple(part for part in parts if part not in again)
 
@@ -142,6 +145,32 @@ class _Reader:
         for offset, line in enumerate(token.content.split("\n")):
             if re.match(r"\s*(`{3,}|~{3,})\s*\{code-cell\}", line):
                 self._nested_cell(_span(token)[0] + offset + 2)
+
+    def _stray(self, tokens: list[Token], lines: list[str]) -> None:
+        """Refuse a line that opens a code cell for the eye, and for no parser."""
+        seen: set[int] = {int(f.where.rpartition(":")[2]) for f in self.failures}
+        for token in tokens:
+            if token.type not in {"fence", "colon_fence"}:
+                continue
+            begin, end = _span(token)
+            info = token.info.strip()
+            if token.info.startswith(CODE_CELL):
+                seen.add(begin + 1)
+                seen.update(range(begin + 2, end + 1))
+            elif not info.startswith("{") or info.startswith(SHOWN_AS_CODE):
+                # A block that shows a cell has a longer mark than the cell.
+                seen.update(
+                    number
+                    for number in range(begin + 2, end + 1)
+                    if (match := CELL_LINE.match(lines[number - 1])) and match[1] != token.markup
+                )
+        for number, line in enumerate(lines, 1):
+            if CELL_LINE.match(line) and number not in seen:
+                self.fail(
+                    number,
+                    "this looks like a code cell, but it is never run",
+                    "open it at the start of a line, and close what stands above it",
+                )
 
     def _nested_cell(self, line: int) -> None:
         self.fail(
@@ -212,6 +241,10 @@ class _Reader:
                 self.fail(line, what)
         if options.get("record") not in {None, *RECORDERS}:
             self.fail(line, f"unknown recorder {options['record']!r}", f"one of {RECORDERS}")
+        if "PYTHONOPTIMIZE" in options.get("env", {}):
+            self.fail(line, "PYTHONOPTIMIZE removes every assertion", "leave it out")
+        if not all(str(text).strip() for text in options.get("log", ())):
+            self.fail(line, "an empty text in 'log' is in every log", "name what it must log")
         return len(self.failures) > before
 
     def _wrong_kind(self, options: dict[str, Any], line: int) -> None:
@@ -230,11 +263,20 @@ class _Reader:
 
     def _wrong_code(self, fence: Fence) -> bool:
         try:
-            ast.parse(fence.source)
+            tree = ast.parse(fence.source)
         except SyntaxError as error:
             line = fence.first_line + (error.lineno or 1) - 1
             self.fail(line, f"{type(error).__name__}: {error.msg}")
             return True
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assert) and (
+                isinstance(node.test, ALWAYS_TRUE)
+                or (isinstance(node.test, ast.Constant) and isinstance(node.test.value, str))
+            ):
+                line = fence.first_line + node.lineno - 1
+                what = "this assertion is true whatever it holds"
+                self.fail(line, what, "remove the parentheses or quotes around it")
+                return True
         for name, expression in fence.values.items():
             try:
                 ast.parse(expression, mode="eval")

@@ -95,9 +95,9 @@ class _Run:
             self.report.failures += typed_numbers(page, self.project.shown(path))
             self.chains += page_chains(page)
         stems: dict[str, Page] = {}
-        for page in self.pages:
+        for page in (page for page in self.pages if page.fences):
             first = stems.setdefault(page_name(page.name), page)
-            if first is not page and page.fences and first.fences:
+            if first is not page:
                 what = f"two pages are named {page_name(page.name)} in expressions"
                 self._fail(f"{self.project.shown(page.path)}:1", what, "rename one of the files")
         self.labs, failures = labs(self.project)

@@ -38,6 +38,14 @@ def run(source: str, **values: str) -> dict[str, Any]:
         ("'assert 1'", 0),
         ("check = lambda: 1\ncheck()", 0),
         ("try:\n    assert 0\nexcept AssertionError:\n    pass", 0),
+        ("def assert_each(n):\n    assert n == 1\n    yield\n\n\nassert_each(2)", 0),
+        (
+            (
+                "import warnings\n\nwarnings.simplefilter('ignore')\n\n\n"
+                "async def assert_it(n):\n    assert n\n\n\nassert_it(0)"
+            ),
+            0,
+        ),
     ],
 )
 def test_an_assertion_counts_when_it_is_executed_at_the_top_level(source: str, held: int) -> None:

@@ -220,6 +220,7 @@ def test_a_build_in_which_nothing_runs_fails(site: Site) -> None:
 
 def test_two_pages_of_one_name_are_told_apart_or_refused(site: Site) -> None:
     cell = fence("one", "assert 1 + 1 == 2")
+    site.write("docs/0/same.md", "A page without a fence, read before the others.\n")
     site.page("a/same", cell)
     site.page("b/same", cell)
     report = site.build(fresh=True)

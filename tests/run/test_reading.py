@@ -129,6 +129,8 @@ def test_a_code_block_that_is_no_cell_is_prose(site: Site) -> None:
         ),
         ("name: f\nrecord: cuda", "unknown recorder 'cuda'"),
         ("name: f\nskip: x", "unknown option 'skip'"),
+        ("name: f\nenv: {PYTHONOPTIMIZE: 1}", "PYTHONOPTIMIZE removes every assertion"),
+        ("name: f\nlog: ['']", "an empty text in 'log' is in every log"),
         ("- name", "the options are no mapping of names to values"),
         ("name: {", "invalid YAML in the options: expected the node content, but found"),
     ],
@@ -147,6 +149,47 @@ def test_a_value_varies_by_python_or_platform_alone(site: Site, by: str) -> None
 def test_a_value_that_varies_must_be_one(site: Site) -> None:
     (found,) = wrong(site, "name: f\nvaries: {n: [python]}")
     assert found.endswith("not n: ['python']")
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "(n == 4, 'four')",
+        "[n == 4]",
+        "(n == 4 for _ in [0])",
+        "lambda: n == 4",
+        "'n == 4'",
+        "f'{n}'",
+    ],
+)
+def test_an_assertion_that_is_always_true_is_a_failure(site: Site, test: str) -> None:
+    _, failures = read(site, fence("f", f"n = 3\nassert {test}"))
+    what = "this assertion is true whatever it holds"
+    assert failures == [("docs/part/a-page.md:6", what)]
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        ("", "```{code", "``` {code", ""),
+        ("", "```{code-cell}", "```{Code-Cell}", ""),
+        ("", "```{code-cell}", "```{code-cell }", ""),
+        ("<details>\n", "", "", "</details>\n"),
+        ("```text\nan output whose block is not closed\n\n", "", "", ""),
+        ("Text:\n", "```{code-cell}", "    ```{code-cell}", ""),
+        ("::::{note}\n- ", "", "", "::::\n"),
+        ("[^1]: Note.\n\n", "```{code-cell}", "    ```{code-cell}", ""),
+        ("```{eval-rst}\nx\n```\n\n::::{note}\n", "```", ":::", "::::\n"),
+    ],
+)
+def test_what_only_looks_like_a_cell_is_a_failure(
+    site: Site, before: str, old: str, new: str, after: str
+) -> None:
+    cell = fence("f", "assert False")
+    text = before + (cell.replace(old, new) if old else cell) + after
+    page, failures = read(site, text)
+    assert page.fences == ()
+    assert "this looks like a code cell, but it is never run" in [what for _, what in failures]
 
 
 def test_options_that_do_not_end_are_a_failure(site: Site) -> None:

@@ -93,3 +93,30 @@ def test_plain_sphinx_build_runs_the_pages_and_fails_with_them(site: Site) -> No
     )  # fmt: skip
     assert done.returncode != 0
     assert "docs/page.md:7: AssertionError" in done.stdout + done.stderr
+
+
+STOPPED = """
+
+def setup(app):
+    import os
+    import signal
+    from pathlib import Path
+
+    def stop(*_):
+        if Path(app.confdir, "stop.txt").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    app.connect("html-page-context", stop)
+"""
+
+
+def test_a_warning_comes_again_after_a_build_that_was_killed(site: Site) -> None:
+    site.page("page", [(0, "# A page"), (6, "{nobody}`this`")])
+    conf = site.root / "docs/conf.py"
+    site.write("docs/conf.py", conf.read_text(encoding="utf-8") + STOPPED)
+    site.write("docs/stop.txt", "")
+    assert site.build().returncode < 0
+    (site.root / "docs/stop.txt").unlink()
+    done = site.build()
+    assert done.returncode != 0
+    assert "docs/page.md:7: WARNING" in done.stderr

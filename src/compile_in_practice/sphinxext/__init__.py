@@ -27,6 +27,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the parts; the first one starts the run if there is none yet."""
     app.connect("config-inited", staging.stage, priority=1)
     app.connect("config-inited", locations.point_to_docs, priority=2)
+    app.connect("config-inited", locations.forget_unfinished, priority=2)
     app.connect("config-inited", galleries.redraw_changed, priority=3)
     app.connect("config-inited", releases.point_to_current, priority=4)
     app.connect("builder-inited", staging.keep_notebooks_out_of_the_tree)

@@ -44,7 +44,28 @@ def forget_after_warnings(app: Sphinx, _exception: Exception | None) -> None:
     Sphinx keeps the pages that it has read; `-W` would fail once and then pass.
     """
     if app._warncount:  # noqa: SLF001  # Sphinx has no public count
-        Path(app.doctreedir, "environment.pickle").unlink(missing_ok=True)
+        _forget(app)
+    _unfinished(app).unlink(missing_ok=True)
+
+
+def forget_unfinished(app: Sphinx, _config: Config) -> None:
+    """Drop Sphinx's memory of a build that did not come to its end.
+
+    One that was interrupted may have warned, and nobody has forgotten its pages.
+    """
+    mark = _unfinished(app)
+    if mark.exists():
+        _forget(app)
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+
+
+def _forget(app: Sphinx) -> None:
+    Path(app.doctreedir, "environment.pickle").unlink(missing_ok=True)
+
+
+def _unfinished(app: Sphinx) -> Path:
+    return Path(app.doctreedir, "unfinished")
 
 
 def point_to_docs(app: Sphinx, _config: Config) -> None:

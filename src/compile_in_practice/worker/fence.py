@@ -240,7 +240,8 @@ def instrument(tree: ast.Module) -> list[tuple[str, str]]:
 
     Returns the name under which each compared operand is kept, with its source.
     """
-    helpers = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    helpers = {node.name: node for node in ast.walk(tree) if isinstance(node, functions)}
     operands: list[tuple[str, str]] = []
     numbers = count()
     caught = {  # the fence catches these itself
@@ -275,7 +276,9 @@ def instrument(tree: ast.Module) -> list[tuple[str, str]]:
     return operands
 
 
-def is_assertion_call(statement: ast.stmt, helpers: dict[str, ast.FunctionDef]) -> bool:
+def is_assertion_call(
+    statement: ast.stmt, helpers: dict[str, ast.FunctionDef | ast.AsyncFunctionDef]
+) -> bool:
     """Return whether `statement` calls a helper named assert..., which asserts."""
     if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
         return False
@@ -285,7 +288,14 @@ def is_assertion_call(statement: ast.stmt, helpers: dict[str, ast.FunctionDef]) 
     if not (isinstance(function, ast.Name) and function.id.startswith("assert")):
         return False
     body = helpers.get(function.id)
-    return body is None or any(isinstance(n, ast.Assert | ast.Raise) for n in ast.walk(body))
+    if body is None:
+        return True
+    inner = list(ast.walk(body))
+    if isinstance(body, ast.AsyncFunctionDef) or any(
+        isinstance(n, ast.Yield | ast.YieldFrom) for n in inner
+    ):
+        return False  # the call alone executes nothing of its body
+    return any(isinstance(n, ast.Assert | ast.Raise) for n in inner)
 
 
 def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
