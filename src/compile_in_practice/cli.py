@@ -155,7 +155,7 @@ def _plain(arguments: argparse.Namespace) -> int:
 
 def _notebooks(arguments: argparse.Namespace) -> int:
     report = build(arguments.root, arguments.torch)
-    n_ran, failures = execute_notebooks(report.results / "html", width=arguments.width)
+    n_ran, failures = execute_notebooks(report.results / "pages", width=arguments.width)
     print("\n".join(map(str, in_order(failures))))
     print(f"torch {report.torch}: {n_ran} cells ran in Jupyter, {len(failures)} failed or differ")
     return FAILED if failures or report.failures or not n_ran else 0

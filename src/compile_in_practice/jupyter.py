@@ -1,4 +1,4 @@
-"""Execute each page's downloadable notebook from top to bottom in a plain kernel.
+"""Execute the notebook of each page from top to bottom in a plain kernel.
 
 Cells share one process here, as they do for a reader who takes the page along: a
 fence that leaves a setting or a counter behind changes what a later one prints.
@@ -17,6 +17,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from compile_in_practice.failure import BuildError, Failure
+from compile_in_practice.notebook import runnable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,38 +27,37 @@ CELL_FILE = re.compile(r"[^\s'\"(]*ipykernel_\d+/\d+\.py")
 RECORDED = {"recorded", "missing"}  # they need a compiler; `nox -s record` executes them
 
 
-def execute_notebooks(html: Path, *, width: int) -> tuple[int, list[Failure]]:
+def execute_notebooks(pages: Path, *, width: int) -> tuple[int, list[Failure]]:
     """Return how many cells ran, and which failed or printed something else.
 
     Raises:
-        BuildError: the folder `html` of a finished build holds no notebook.
+        BuildError: the folder `pages` of a run holds no notebook.
 
     """
-    paths = sorted(path for path in html.rglob("*.ipynb") if "_downloads" not in path.parts)
+    paths = sorted(path for path in pages.rglob("*.ipynb") if _code(read(path)))
     if not paths:
-        message = f"{html} holds no notebook"
+        message = f"{pages} holds no notebook with code"
         raise BuildError(message, remedy="nox -s docs")
-    results = asyncio.run(_execute_all(html, paths, width))
+    results = asyncio.run(_execute_all(pages, paths, width))
     return sum(n for n, _ in results), [failure for _, found in results for failure in found]
 
 
 async def _execute_all(
-    html: Path, paths: list[Path], width: int
+    pages: Path, paths: list[Path], width: int
 ) -> list[tuple[int, list[Failure]]]:
     free = asyncio.Semaphore(width)
 
     async def one(path: Path) -> tuple[int, list[Failure]]:
         async with free:
-            return await execute(path, str(path.relative_to(html)))
+            return await execute(path, str(path.relative_to(pages)))
 
     return await asyncio.gather(*map(one, paths))
 
 
 async def execute(path: Path, shown: str) -> tuple[int, list[Failure]]:
     """Return how many cells of one notebook ran, and which failed or differ."""
-    notebook = nbformat.read(path, as_version=4)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    cells = [cell for cell in code if _kind(cell) not in RECORDED]
+    notebook = nbformat.reads(runnable(path), as_version=4)
+    cells = [cell for cell in _code(notebook) if _kind(cell) not in RECORDED]
     expected = [_printed(cell) for cell in cells]
     notebook.cells = cells
     with tempfile.TemporaryDirectory() as folder:
@@ -80,6 +80,15 @@ async def execute(path: Path, shown: str) -> tuple[int, list[Failure]]:
             details = (f"on the page: {printed!r}", f"in Jupyter: {_printed(cell)!r}")
             failures.append(Failure(where=where, what="prints something else", details=details))
     return len(cells), failures
+
+
+def read(path: Path) -> Any:
+    """Return the notebook at `path`."""
+    return nbformat.read(path, as_version=4)
+
+
+def _code(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def _kind(cell: Any) -> str:

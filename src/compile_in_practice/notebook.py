@@ -18,6 +18,8 @@ from compile_in_practice.page import Fence
 from compile_in_practice.values import substitute
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from compile_in_practice.failure import Failure
     from compile_in_practice.page import Page
     from compile_in_practice.values import Scope
@@ -121,6 +123,30 @@ def _code(fence: Fence, shown: Shown, by_name: dict[str, Fence]) -> Any:
         execution_count=1 if executed else None,
         metadata=metadata,
     )
+
+
+def runnable(path: Path) -> str:
+    """Return the notebook at `path` as one that runs from top to bottom in Jupyter.
+
+    A cell that needs start-up variables writes its file and starts it with them; one
+    that was not run is text.
+    """
+    executed = nbformat.read(path, as_version=4)
+    cells: list[Any] = []
+    for cell in executed.cells:
+        told = cell.metadata.get("cip", {})
+        if told.get("kind") == "not_run":
+            code = f"```python\n{cell.source.rstrip()}\n```"
+            cells.append(new_markdown_cell(f"Not run: {told['reason']}.\n\n{code}", id=cell.id))
+        elif "command" in told:
+            source = "\n\n".join(filter(None, [told.get("chain"), cell.source]))
+            cells.append(new_code_cell(f"%%writefile fence.py\n{source}", id=cell.id))
+            start = {"outputs": cell.outputs, "execution_count": cell.execution_count}
+            cells.append(new_code_cell(f"!{told['command']}", id=f"{cell.id[:58]}-start", **start))
+        else:
+            cells.append(cell)
+    metadata = {key: executed.metadata[key] for key in ("kernelspec", "language_info")}
+    return str(nbformat.writes(new_notebook(cells=cells, metadata=metadata))) + "\n"
 
 
 def command(fence: Fence) -> str:

@@ -40,6 +40,7 @@ OPTIONS: dict[str, tuple[Any, str]] = {
 CODE_CELL = "{code-cell}"
 CELL_LINE = re.compile(r"[\s>*+-]*(`{3,}|~{3,}|:{3,})\s*\{\s*code-cell\s*\}", re.IGNORECASE)
 KERNEL = "python3"
+FRONT_MATTER = {"file_format", "html_meta", "kernelspec", "orphan", "title"}
 RECORDERS = ("inductor",)
 SHOWN_AS_CODE = ("{code-block}", "{code}", "{literalinclude}")
 VARIES = ("python", "platform")
@@ -128,6 +129,9 @@ class _Reader:
         if not isinstance(self.metadata, dict):
             self.fail(2, "the front matter is no mapping of names to values")
             self.metadata = {}
+        if other := sorted(set(map(str, self.metadata)) - FRONT_MATTER):
+            what = f"the front matter sets {', '.join(other)}"
+            self.fail(1, what, f"only {', '.join(sorted(FRONT_MATTER))} may stand there")
         kernel = self.metadata.get("kernelspec", {"name": KERNEL})
         kernel = kernel.get("name") if isinstance(kernel, dict) else kernel
         if kernel != KERNEL:
@@ -241,6 +245,8 @@ class _Reader:
                 self.fail(line, what)
         if options.get("record") not in {None, *RECORDERS}:
             self.fail(line, f"unknown recorder {options['record']!r}", f"one of {RECORDERS}")
+        if "record" in options and "continues" in options:
+            self.fail(line, "a recorded fence stands alone", "repeat what it needs of the other")
         if "PYTHONOPTIMIZE" in options.get("env", {}):
             self.fail(line, "PYTHONOPTIMIZE removes every assertion", "leave it out")
         if not all(str(text).strip() for text in options.get("log", ())):

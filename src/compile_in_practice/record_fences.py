@@ -14,7 +14,7 @@ from compile_in_practice.jobs import Chain, chain_job, page_chains
 from compile_in_practice.outcome import chain_outcome
 from compile_in_practice.project import load_project
 from compile_in_practice.reading import page_paths, read_page
-from compile_in_practice.recorded import source_digest
+from compile_in_practice.recorded import recorded_digest
 from compile_in_practice.runner import run_jobs
 from compile_in_practice.store import read_json, results_folder
 
@@ -59,7 +59,7 @@ def record_fences(root: Path, torch: str | None = None) -> tuple[Path, int, list
         for fence in by_key[key].fences:
             if fence.name in found:
                 result = found[fence.name]
-                kept[source_digest(fence)] = {
+                kept[recorded_digest(fence)] = {
                     "page": fence.page,
                     "name": fence.name,
                     "stdout": result.stdout,
@@ -92,7 +92,7 @@ def record_fences(root: Path, torch: str | None = None) -> tuple[Path, int, list
 
 
 def _digests(chain: Chain) -> set[str]:
-    return {source_digest(fence) for fence in chain.fences}
+    return {recorded_digest(fence) for fence in chain.fences}
 
 
 def _known(project: Project, torch: str, compiler: str) -> dict[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice import record as records
@@ -45,9 +46,10 @@ def _nearness(record: records.Record, here: tuple[int, ...]) -> tuple[bool, tupl
     return False, tuple(-part for part in release)
 
 
-def source_digest(fence: Fence) -> str:
-    """Return the hash under which a record keeps the fence."""
-    return hashlib.sha256(fence.source.encode()).hexdigest()
+def recorded_digest(fence: Fence) -> str:
+    """Return the hash under which a record keeps the fence: its code, and what is asked of it."""
+    parts = [fence.source, fence.values, fence.env, fence.log]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def recorded_fence(
@@ -63,7 +65,7 @@ def recorded_fence(
     order += [r for r in releases if records.release_key(r) > here]
     for release in order:
         known = records.load_fences(release, folder)
-        if (entry := known.get(source_digest(fence))) is not None:
+        if (entry := known.get(recorded_digest(fence))) is not None:
             label = f"Recorded with {(fence.record or '').capitalize()} on torch {release}"
             shown = Shown(
                 kind="recorded",

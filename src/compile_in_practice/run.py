@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -22,7 +21,7 @@ from compile_in_practice.reading import page_paths, read_page
 from compile_in_practice.report import Report
 from compile_in_practice.runner import run_jobs
 from compile_in_practice.site import Site, write_site
-from compile_in_practice.store import read_json, results_folder, write_json
+from compile_in_practice.store import file_digest, read_json, results_folder, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from compile_in_practice.page import Page
     from compile_in_practice.project import Project
     from compile_in_practice.runner import Ended
+
+OTHER_SOURCES = {".rst", ".txt", ".ipynb"}
 
 
 def build(root: Path, torch: str | None = None, *, width: int | None = None) -> Report:
@@ -94,6 +95,10 @@ class _Run:
             self.report.failures += failures
             self.report.failures += typed_numbers(page, self.project.shown(path))
             self.chains += page_chains(page)
+        for path in sorted(self.project.docs.rglob("*.*")):
+            if path.suffix.lower() in OTHER_SOURCES:
+                where = f"{self.project.shown(path)}:1"
+                self._fail(where, "no fence of this file is run", "write the page as .md")
         stems: dict[str, Page] = {}
         for page in (page for page in self.pages if page.fences):
             first = stems.setdefault(page_name(page.name), page)
@@ -152,7 +157,7 @@ class _Run:
     def _still_valid(self, known: dict[str, Any]) -> bool:
         """Return whether the project's files that a lab imported are as they were."""
         return all(
-            _digest(Path(path)) == digest for path, digest in known.get("imported", {}).items()
+            file_digest(Path(path)) == digest for path, digest in known.get("imported", {}).items()
         )
 
     def _where(self, item: Chain | Lab) -> str:
@@ -167,7 +172,7 @@ class _Run:
         if isinstance(item, Lab):
             data, failures = outcome.lab_outcome(self.project, item, how)
             if data is not None:
-                imported = {path: _digest(Path(path)) for path in data["imported"]}
+                imported = {path: file_digest(Path(path)) for path in data["imported"]}
                 known = {**self.now, "data": data["data"], "imported": imported}
         else:
             results, failures = outcome.chain_outcome(self.project, item, how)
@@ -269,10 +274,6 @@ def _exact(data: Any, prefix: str = "") -> Iterable[tuple[str, Any]]:
         isinstance(data, list) and all(isinstance(item, bool | int | str) for item in data)
     ):
         yield prefix, data
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
 def _commit(root: Path) -> str:

@@ -10,7 +10,7 @@ from compile_in_practice.failure import Failure, in_order
 from compile_in_practice.notebook import Shown, make_notebook
 from compile_in_practice.page import page_name
 from compile_in_practice.recorded import record_values, recorded_fence
-from compile_in_practice.store import write_json, write_text
+from compile_in_practice.store import file_digest, write_json, write_text
 from compile_in_practice.values import Group, Scope, substitute
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def write_site(site: Site) -> None:
     site.report.failures = in_order(site.report.failures)
     write_json(
         site.results / "summary.json",
-        {"torch": site.environment.torch, "report": site.report.lines(),
+        {"pages": {page.name: file_digest(page.path) for page in site.pages},
+         "torch": site.environment.torch, "report": site.report.lines(),
          "n_failures": len(site.report.failures),
          "releases": site.project.releases, "current": site.project.current},
     )  # fmt: skip

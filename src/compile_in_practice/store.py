@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
@@ -15,6 +16,11 @@ from compile_in_practice.failure import BuildError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+def file_digest(path: Path) -> str:
+    """Return a hash of what a file holds, an empty text where there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
 @contextmanager

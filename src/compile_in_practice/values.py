@@ -9,6 +9,7 @@ with `lab` (`lab.messy_vs_clean.messy`) or with `records`.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 from dataclasses import dataclass
@@ -94,7 +95,14 @@ class Scope:
 
         """
         try:
+            tree = ast.parse(expression, mode="eval")
+            names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            if names <= set(BUILTINS):
+                message = f"{expression!r} names no value"
+                raise ValueNameError(message)  # noqa: TRY301  (as any other that names none)
             return eval(expression, {"__builtins__": BUILTINS}, self.names)  # noqa: S307  (the page's own expression)
+        except ValueNameError:
+            raise
         except Exception as error:
             near = difflib.get_close_matches(expression, [*self._all_names()], 2, 0.6)
             hint = f"; is it {' or '.join(near)}?" if near else ""

@@ -9,6 +9,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from compile_in_practice.failure import BuildError
 from compile_in_practice.jupyter import execute_notebooks
+from compile_in_practice.notebook import KERNELSPEC, LANGUAGE
 
 
 def cell(name: str, source: str, printed: str = "", **told: str) -> Any:
@@ -18,7 +19,9 @@ def cell(name: str, source: str, printed: str = "", **told: str) -> Any:
 
 
 def write(folder: Path, name: str, *cells: Any) -> None:
-    nbformat.write(new_notebook(cells=list(cells)), folder / f"{name}.ipynb")
+    metadata = {"kernelspec": KERNELSPEC, "language_info": LANGUAGE}
+    notebook = new_notebook(cells=list(cells), metadata=metadata)
+    nbformat.write(notebook, folder / f"{name}.ipynb")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +37,8 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str]]:
         cell("after", "print('still runs')", "still runs\n"),
         cell("names_its_file", "print((lambda: 0).__code__.co_filename)", "fence.py\n"),
         cell("recorded", "raise SystemExit", kind="recorded"),
-        new_code_cell("%%writefile fence.py\nprint(1)", id="written"),
+        cell("commanded", "print(1)", command="N=1 python fence.py", kind="run"),
+        cell("shown", "raise SystemExit", kind="not_run", reason="it ends everything"),
     )
     write(folder, "other", cell("alone", "print('x' in globals())", "False\n"))
     write(folder, "dies", cell("kills", "import os; os._exit(1)"))
@@ -43,7 +47,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str]]:
 
 
 def test_every_cell_runs_but_those_that_need_a_compiler(outcome: tuple[int, list[str]]) -> None:
-    assert outcome[0] == 9
+    assert outcome[0] == 10
 
 
 def test_a_cell_that_raises_or_prints_something_else_is_named(

@@ -230,9 +230,9 @@ def test_a_fence_cannot_continue_what_does_not_run_before_it(site: Site) -> None
         ),
     )
     assert [what for _, what in failures] == [
+        "a recorded fence stands alone",
         "continues 'shown', which does not run before it",
         "continues 'recorded', which does not run before it",
-        "continues 'runs', which does not run before it",
         "continues 'later', which is no earlier fence",
         "continues 'e', which is no earlier fence",
     ]

@@ -11,6 +11,8 @@ from sphinx_gallery.sorting import (  # type: ignore[import-untyped]
     ExampleTitleSortKey,
 )
 
+from compile_in_practice.experiment import load
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.config import Config
@@ -75,7 +77,8 @@ def redraw_changed(app: Sphinx, config: Config) -> None:
         for script in (app.srcdir / source).glob("*.py"):
             drawn = app.srcdir / target / f"{script.name}.md5"
             mark = app.srcdir / target / f"{script.name}.data"
-            data = _digest(_data_files(script.stem, results, root / "gallery"))
+            code = load(root / "gallery" / Path(source).name / script.name).hash
+            data = code + _digest(_data_files(script.stem, results, root / "gallery"))
             if not mark.exists() or mark.read_text(encoding="utf-8") != data:
                 drawn.unlink(missing_ok=True)
                 mark.parent.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,8 @@ import nbformat
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
+from compile_in_practice.store import file_digest
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -45,6 +47,7 @@ def stage(app: Sphinx, config: Config) -> None:
     kept = {site / name for name in config.sphinx_gallery_conf["gallery_dirs"]}
     _mirror(dict(_wanted(docs, docs.parent / "gallery", results)), site, kept)
     missing = [line for page in _pages(docs) for line in _not_run(page, docs, results)]
+    missing += _edited(docs, results)
     if missing:
         raise ExtensionError("\n".join(missing))
     app.srcdir = site
@@ -143,6 +146,15 @@ def _not_run(page: Path, docs: Path, results: Path) -> Iterator[str]:
     for cell, line in zip(notebook["cells"], lines, strict=True):
         if cell["cell_type"] == "code" and "cip" not in cell["metadata"]:
             yield f"{where}:{line + 1}: this fence has no record of a run."
+
+
+def _edited(docs: Path, results: Path) -> Iterator[str]:
+    """Yield one line for each page that was written after its run."""
+    told = json.loads((results / "summary.json").read_text(encoding="utf-8"))
+    for name, digest in told.get("pages", {}).items():
+        path = docs / f"{name}.md"
+        if path.exists() and file_digest(path) != digest:
+            yield f"{docs.name}/{name}.md: edited after its run; unset {RESULTS_VARIABLE}."
 
 
 def read_notebook(text: str) -> NotebookNode:

@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from compile_in_practice.notebook import runnable
 
 if TYPE_CHECKING:
     from docutils import nodes
-    from nbformat import NotebookNode
     from sphinx.application import Sphinx
+
+OTHER_PAGES = ("genindex", "py-modindex", "search", "404")
+NOT_PAGES = {"_static", "_downloads", "_modules"}
 
 
 def link_downloads(
@@ -33,37 +34,17 @@ def copy_downloads(app: Sphinx, exception: Exception | None) -> None:
     """Write both files beside each page of the finished site."""
     if exception or app.builder.format != "html":
         return
+    kept = {Path(app.outdir, f"{name}.html") for name in [*app.env.all_docs, *OTHER_PAGES]}
+    for page in Path(app.outdir).rglob("*.html"):
+        if page not in kept and NOT_PAGES.isdisjoint(page.relative_to(app.outdir).parts):
+            page.unlink()  # its source is gone
     for docname in app.env.all_docs:
         path = _notebook(app, docname)
         if path.exists() and _has_code(path):
             target = Path(app.outdir, f"{docname}.ipynb")
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(notebook(path), encoding="utf-8")
+            target.write_text(runnable(path), encoding="utf-8")
             target.with_suffix(".py").write_text(script(path), encoding="utf-8")
-
-
-def notebook(path: Path) -> str:
-    """The notebook at `path` as one that runs from top to bottom in Jupyter.
-
-    A cell that needs start-up variables writes its file and starts it with them; one
-    that was not run is text.
-    """
-    executed = nbformat.read(path, as_version=4)
-    cells: list[NotebookNode] = []
-    for cell in executed.cells:
-        told = cell.metadata.get("cip", {})
-        if told.get("kind") == "not_run":
-            code = f"```python\n{cell.source.rstrip()}\n```"
-            cells.append(new_markdown_cell(f"Not run: {told['reason']}.\n\n{code}", id=cell.id))
-        elif "command" in told:
-            source = "\n\n".join(filter(None, [told.get("chain"), cell.source]))
-            cells.append(new_code_cell(f"%%writefile fence.py\n{source}", id=cell.id))
-            start = {"outputs": cell.outputs, "execution_count": cell.execution_count}
-            cells.append(new_code_cell(f"!{told['command']}", id=f"{cell.id[:58]}-start", **start))
-        else:
-            cells.append(cell)
-    metadata = {key: executed.metadata[key] for key in ("kernelspec", "language_info")}
-    return str(nbformat.writes(new_notebook(cells=cells, metadata=metadata))) + "\n"
 
 
 def script(path: Path) -> str:

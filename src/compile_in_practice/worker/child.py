@@ -97,6 +97,7 @@ def _set_logs(env: dict[str, str]) -> None:
 def _run_chain(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
     """Execute the cells in order; stop at the first that fails."""
     TorchAlone.hidden = frozenset({OWN})
+    TorchAlone.own = job["scratch"]
     TorchAlone.refuses_inductor = not job["inductor"]
     for name in [m for m in sys.modules if m.partition(".")[0] == OWN]:
         del sys.modules[name]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from importlib.machinery import PathFinder, SourceFileLoader
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 INDUCTOR = "torch._inductor.compile_fx"
+STANDARD = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 STANDARD_FINDERS = ("BuiltinImporter", "FrozenImporter")
 
 
@@ -30,6 +32,8 @@ class TorchAlone(PathFinder):
         inductor: the line of the fence that called it all the same, else None.
         warmed: modules that are loaded here because this process is warm; a plain
             file finds them only after importing them.
+        own: the only folder besides Python's own from which a fence imports files,
+            or None where any may be imported.
 
     """
 
@@ -39,6 +43,7 @@ class TorchAlone(PathFinder):
     installed: tuple[str, ...] = ()
     inductor: int | None = None
     warmed: frozenset[str] = frozenset()
+    own: str | None = None
 
     @classmethod
     def find_spec(
@@ -50,14 +55,19 @@ class TorchAlone(PathFinder):
         """Return the spec, or None for a module that torch does not bring."""
         if fullname in cls.hidden:
             return None
+        if path is None and fullname in cls.allowed:  # not from a folder of PYTHONPATH
+            path = cls.installed
         spec = super().find_spec(fullname, path, target)
         if spec is not None and fullname == INDUCTOR and cls.refuses_inductor:
             spec.loader = RefusingLoader(fullname, str(spec.origin))
-        if spec is None or path is not None or fullname in cls.allowed:
+        if spec is None or path is not None:
             return spec
         where = spec.submodule_search_locations or [spec.origin or ""]
-        if os.path.dirname(next(iter(where), "")) not in cls.installed:  # noqa: PTH120  (for each import)
-            return spec
+        folder = os.path.normpath(os.path.dirname(next(iter(where), "")))  # noqa: PTH120  (for each import)
+        if folder not in cls.installed:
+            # A reader has no file of ours, and an edit of it would go unnoticed.
+            known = cls.own is None or folder.startswith((cls.own, *STANDARD, *cls.installed))
+            return spec if known else None
         # What an allowed package carries inside itself is still found, as setuptools' own.
         elsewhere = [folder for folder in sys.path if folder not in cls.installed]
         return super().find_spec(fullname, elsewhere, target)
