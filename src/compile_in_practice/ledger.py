@@ -212,7 +212,7 @@ def outdated(ledgers: dict[str, Ledger], measured: Iterable[Measured], torch: st
     sources = {item.name: item.source for item in measured}
     lines = []
     for release, ledger in ledgers.items():
-        names = [name for name, entry in ledger.items() if entry["source"] != sources.get(name)]
+        names = [n for n, entry in ledger.items() if sources.get(n) not in {None, entry["source"]}]
         if names and release != torch:
             count = f"{len(names)} fences" if len(names) > 1 else names[0]
             what = f"{count} had other code, so what differs there is not shown"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def file_digest(path: Path) -> str:
     """Return a hash of what a file holds, an empty text where there is none."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 @contextmanager

@@ -4,12 +4,15 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compile_in_practice import experiment, record, replay
+from compile_in_practice.page import Fence
+from compile_in_practice.recorded import recorded_digest, recorded_fence
 
 ROOT = Path(__file__).parents[2]
 CEILINGS = next((ROOT / "gallery" / "records").glob("ceilings--*.json"))
@@ -163,6 +166,23 @@ def test_fences_are_kept_by_the_hash_of_their_source(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"stdout"', '"stderr"'))
     with pytest.raises(record.RecordError, match=r"fences\.ab.*stdout"):
         record.load_fences("2.8.0", tmp_path)
+
+
+def test_a_fence_of_which_something_else_is_asked_has_no_record(tmp_path: Path) -> None:
+    fence = Fence(page="p", name="n", line=1, first_line=2, source="n = 1", values={"n": "n"})
+    entry = {"page": "p", "name": "n", "stdout": "", "values": {"n": 1}, "n_asserts": 1}
+    record.save_fences(
+        "2.8.0", {recorded_digest(fence): entry}, compiler="g++", python="3.11.7", folder=tmp_path
+    )
+
+    def shown(one: Fence) -> tuple[str, list[str]]:
+        found, failures = recorded_fence(tmp_path, one, "2.8.0", ("2.8.0",), where="docs/p.md:1")
+        return found.kind, [failure.what for failure in failures]
+
+    assert shown(fence) == ("recorded", [])
+    stale = "fence n was edited after it was recorded on torch 2.8.0"
+    for change in ({"values": {"n": "1000"}}, {"env": {"N": "1"}}, {"source": "n = 2"}):
+        assert shown(replace(fence, **change)) == ("missing", [stale])
 
 
 def test_the_reference_names_each_field_of_the_schema() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import compile_in_practice
 from compile_in_practice import cli, environment
 from compile_in_practice.environment import read_environment
 from compile_in_practice.failure import BuildError
@@ -147,13 +148,36 @@ def test_a_users_own_torch_settings_do_not_reach_a_fence(site: Site) -> None:
 
     seen = sorted(name for name in os.environ if name.startswith(("TORCH_", "PYTORCH")))
     filters = warnings.filters[0][0]
-    assert seen == []
+    assert seen == ["TORCH_SYMBOLIZE_MODE"]  # the project's own
     """
     code = "\n".join(line.removeprefix("    ") for line in code.splitlines())
     site.page("ok", fence("ok", code, values="{seen: seen, filters: filters}"))
     mine = {"TORCH_LOGS": "+dynamo", "PYTORCH_TEST": "1", "PYTHONWARNINGS": "error"}
     done = site.command("run", **{FRESH: "1", **mine})
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("fresh", ["", "1"], ids=["forked", "fresh"])
+def test_a_fence_imports_torch_itself_and_no_file_of_another_folder(site: Site, fresh: str) -> None:
+    site.write("elsewhere/torch/__init__.py", '__version__ = "2.0.0"\n')
+    site.write("elsewhere/helper.py", "N = 1\n")
+    code = f"""
+import sys
+sys.path.insert(0, {str(site.root / "elsewhere")!r})
+try:
+    import helper
+except ModuleNotFoundError:
+    helper = None
+import torch
+assert helper is None and torch.__version__ != "2.0.0"
+"""
+    site.page("ok", fence("ok", code))
+    done = site.command("run", **{FRESH: fresh, "PYTHONPATH": _with(site.root / "elsewhere")})
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+def _with(folder: Path) -> str:
+    return os.pathsep.join([str(folder), str(Path(compile_in_practice.__file__).parents[1])])
 
 
 def main(site: Site, monkeypatch: pytest.MonkeyPatch) -> int:

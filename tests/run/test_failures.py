@@ -218,6 +218,17 @@ def test_a_build_in_which_nothing_runs_fails(site: Site) -> None:
     ]
 
 
+def test_a_source_that_nobody_runs_is_refused(site: Site) -> None:
+    site.page("page", fence("one", "assert 1 + 1 == 2"))
+    site.write("docs/part/other.rst", "Other\n=====\n")
+    site.write("docs/typed.ipynb", "{}")
+    report = site.build(fresh=True)
+    assert [(failure.where, failure.what) for failure in report.failures] == [
+        ("docs/part/other.rst:1", "no fence of this file is run"),
+        ("docs/typed.ipynb:1", "no fence of this file is run"),
+    ]
+
+
 def test_two_pages_of_one_name_are_told_apart_or_refused(site: Site) -> None:
     cell = fence("one", "assert 1 + 1 == 2")
     site.write("docs/0/same.md", "A page without a fence, read before the others.\n")

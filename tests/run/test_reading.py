@@ -192,6 +192,11 @@ def test_what_only_looks_like_a_cell_is_a_failure(
     assert "this looks like a code cell, but it is never run" in [what for _, what in failures]
 
 
+def test_front_matter_sets_nothing_that_runs_or_hides_a_fence(site: Site) -> None:
+    _, failures = read(site, "---\nmystnb: {execution_mode: force}\n---\n# T\n")
+    assert failures == [("docs/part/a-page.md:1", "the front matter sets mystnb")]
+
+
 def test_options_that_do_not_end_are_a_failure(site: Site) -> None:
     _, failures = read(site, "```{code-cell} python\n---\nname: f\nassert 1\n```\n")
     assert failures == [("docs/part/a-page.md:2", "the options of this fence do not end")]
@@ -236,7 +241,7 @@ def test_a_fence_cannot_continue_what_does_not_run_before_it(site: Site) -> None
         "continues 'later', which is no earlier fence",
         "continues 'e', which is no earlier fence",
     ]
-    assert len(page.fences) == 9
+    assert len(page.fences) == 8
 
 
 def test_a_chain_is_linear(site: Site) -> None:

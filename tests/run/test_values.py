@@ -61,6 +61,8 @@ def test_a_value_is_shown_as_its_format_says(role: str, text: str) -> None:
         ("counted.n / 0", "'counted.n / 0': ZeroDivisionError"),
         ("open('x')", "\"open('x')\": NameError: name 'open' is not defined"),
         ("", "'': SyntaxError"),
+        ("40 + 2", "'40 + 2' names no value"),
+        ("len('four')", "\"len('four')\" names no value"),
     ],
 )
 def test_what_cannot_be_shown_is_a_failure_with_its_line(role: str, what: str) -> None:

@@ -1,5 +1,6 @@
 """What makes a build fail, or draw again, once it has run before."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -46,6 +47,24 @@ def test_results_without_a_summary_are_not_rendered(site: Site) -> None:
     done = site.build()
     assert done.returncode != 0
     assert "holds no finished run" in done.stdout + done.stderr
+
+
+def test_a_page_that_was_edited_after_its_run_is_not_rendered(site: Site) -> None:
+    told = {"n_failures": 0, "report": [], "pages": {"page": "0" * 64}}
+    site.write("results/here/summary.json", json.dumps(told))
+    done = site.build()
+    assert done.returncode != 0
+    assert "docs/page.md: edited after its run" in done.stdout + done.stderr
+
+
+def test_a_page_that_is_gone_leaves_the_site(site: Site) -> None:
+    assert site.build().returncode == 0
+    kept = site.root / "out" / "search.html"
+    gone = site.root / "out" / "module" / "gone.html"
+    gone.parent.mkdir()
+    gone.write_text("old", encoding="utf-8")
+    assert site.build().returncode == 0
+    assert (kept.exists(), gone.exists()) == (True, False)
 
 
 def test_new_lab_data_is_drawn_though_the_script_is_the_same(site: Site) -> None:
