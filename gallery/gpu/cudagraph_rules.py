@@ -279,8 +279,8 @@ for record in records:
 # :verdict:`changes nothing <records.cudagraph_rules.held_mark_call3.outcome == records.cudagraph_rules.held_plain_call3.outcome and records.cudagraph_rules.held_mark_call1.outcome == records.cudagraph_rules.held_plain_call1.outcome>`
 # about it. A clone stays :verdict:`intact <records.cudagraph_rules.held_clone_call1.outcome == "intact" and records.cudagraph_rules.held_clone_call2.outcome == "intact" and records.cudagraph_rules.held_clone_call3.outcome == "intact">`.
 #
-# Clone what you keep. A passing test proves little: one that makes two calls sees the error,
-# a job that makes three does not.
+# Clone what you keep. A test proves little: one that holds its first output sees the error,
+# a job that holds the output of a replay does not.
 
 for record in records:
     rows = [each for each in flat(record) if each.get("rule") == "skip"]
@@ -297,8 +297,8 @@ for record in records:
 # This release partitions a graph around a CPU operation or a size that depends on data:
 # :value:`records.cudagraph_rules.skip_cpu_op_partition.n_graph_launches:.0f` graphs replay,
 # where without partition nothing does. A mutated input is
-# :verdict:`skipped either way <records.cudagraph_rules.skip_mutated_input_partition.n_skips == 1 and records.cudagraph_rules.skip_mutated_input_whole.n_skips == 1>`,
-# in silence unless you ask. ``torch._inductor.config.triton.cudagraph_or_error = True``
+# :verdict:`skipped either way <records.cudagraph_rules.skip_mutated_input_partition.n_skips == 1 and records.cudagraph_rules.skip_mutated_input_whole.n_skips == 1>`.
+# ``torch._inductor.config.triton.cudagraph_or_error = True``
 # makes that skip an error with the line at fault: set it in the test of a job that relies on
 # CUDA graphs.
 

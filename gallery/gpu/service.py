@@ -165,7 +165,8 @@ for record in records:
     bars([record], unit="ms a request, warm", whole=("p99_ms", "p99"), part=("p50_ms", "p50"))
 
 # %%
-# Warm up one request for each bucket before you take traffic.
+# Send a pair of requests for each bucket before you take traffic: the first is compiled and
+# warms up, the second is recorded.
 #
 # On another lease each policy without CUDA graphs was
 # :verdict:`slower <records.service.eager.medians_ms[1] > records.service.eager.medians_ms[0] and records.service.automatic.medians_ms[1] > records.service.automatic.medians_ms[0] and records.service.mark_dynamic.medians_ms[1] > records.service.mark_dynamic.medians_ms[0] and records.service.buckets.medians_ms[1] > records.service.buckets.medians_ms[0]>`,
