@@ -211,8 +211,8 @@ for record in records:
 # :value:`records.decode.small_static_reduce_overhead.median_ms:.1f` ms a token, and a kernel runs for
 # :value:`records.decode.small_static_reduce_overhead.share:.0%` of them: nothing is replayed. The
 # step writes to a cache that the caller hands in, and the fourth experiment shows that a mutated
-# input is :verdict:`skipped <records.cudagraph_rules.skip_mutated_input_partition.n_skips == 1>`
-# in silence. One forward of this model without a cache replays in
+# input is :verdict:`skipped <records.cudagraph_rules.skip_mutated_input_partition.n_skips == 1>`.
+# One forward of this model without a cache replays in
 # :value:`records.launch_overhead.t1_reduce_overhead.median_ms:.2f` ms.
 #
 # Mark each cache tensor with ``torch._dynamo.mark_static_address`` or make it a buffer of the
