@@ -10,7 +10,6 @@ ROOT = Path(__file__).parents[1]
 EXPECTED_SKIPS = (
     "needs CUDA",
     "needs a platform without a safe fork",
-    "needs node",
 )
 
 

@@ -2,17 +2,14 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
-
-import pytest
 
 from compile_in_practice import symptoms
 
 ROOT = Path(__file__).parents[2]
 REPORTS = symptoms.reports(ROOT)
 PERSONAL = (
-    r"/(?:home|[Uu]sers)/(?!user\b)\w+",
+    r"/(?:home|[Uu]sers)/(?!user\b)\w+|/root/",
     r"Users\\(?!user\b)\w+",
     r"torchinductor_(?!user\b)\w+",
     r"\w@\w",
@@ -45,17 +42,6 @@ def test_nine_of_ten_reports_find_their_entry_among_the_first_three() -> None:
 def test_the_page_tells_what_the_script_finds_now() -> None:
     told = json.loads((ROOT / "docs" / symptoms.FOUND).read_text(encoding="utf-8"))
     assert told == symptoms.find(ROOT), "run: python -m compile_in_practice.symptoms"
-
-
-def test_the_browser_ranks_as_node_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [report["text"] for report in REPORTS[:5]]
-    answers = []
-    for engine in ("node", "chromium"):
-        if path := shutil.which(engine):
-            monkeypatch.setattr(symptoms, "_engine", lambda path=path: path)
-            answers.append(symptoms.ranked(ROOT / "docs", texts))
-    assert answers
-    assert all(answer == answers[0] for answer in answers)
 
 
 def test_paths_numbers_addresses_and_quoted_names_change_nothing() -> None:
@@ -91,9 +77,3 @@ def test_words_of_the_meaning_find_an_entry_too() -> None:
 
 def test_a_text_that_shares_no_rare_word_finds_nothing() -> None:
     assert symptoms.ranked(ROOT / "docs", ["xyzzy 12345 /tmp/nothing", ""]) == [[], []]
-
-
-def test_without_an_engine_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    with pytest.raises(FileNotFoundError, match="node or chromium"):
-        symptoms.ranked(ROOT / "docs", ["text"])
