@@ -16,6 +16,8 @@ Elsewhere this page replays what was recorded.
 # A GPT-2-sized model and one ten times as large, batch one. Each way decodes the same
 # tokens, and the last logits are compared with growing eager.
 
+import functools
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -32,6 +34,8 @@ SIZES = {
     "tiny": {"n_layer": 1, "n_head": 2, "width": 32},
 }
 N_PROMPT, N_NEW = 128, 64  # tokens in the cache before, and tokens decoded
+PROMPTS = (33, 100, 180, 300, 450)  # lengths of the prompts that the prefill takes
+BUCKETS = (64, 128, 256, 512)  # lengths that a prompt is padded to
 CASES = [
     {
         "size": "small",
@@ -41,15 +45,35 @@ CASES = [
             "growing_default",
             "static_default",
             "static_reduce_overhead",
+            "marked_reduce_overhead",
         ],
     },
     {
         "size": "large",
-        "ways": ["growing", "static", "static_default", "static_reduce_overhead"],
+        "ways": [
+            "growing",
+            "static",
+            "static_default",
+            "static_reduce_overhead",
+            "marked_reduce_overhead",
+        ],
     },
+    {"size": "small", "ways": ["prefill", "prefill_exact", "prefill_auto", "prefill_buckets"]},
 ]
-TRY_CASES = [{"size": "tiny", "ways": ["growing", "static", "growing_default", "static_default"]}]
-OPTIONS = {"default": {}, "reduce_overhead": {"mode": "reduce-overhead"}}
+TRY_CASES = [
+    {
+        "size": "tiny",
+        "ways": ["growing", "static", "growing_default", "static_default", "marked_default"],
+    },
+    {"size": "tiny", "ways": ["prefill", "prefill_exact", "prefill_auto", "prefill_buckets"]},
+]
+OPTIONS = {
+    "default": {},
+    "reduce_overhead": {"mode": "reduce-overhead"},
+    "exact": {"dynamic": False},
+    "auto": {},
+    "buckets": {"dynamic": False},
+}
 
 
 class Decoder(nn.Module):
@@ -112,6 +136,8 @@ def experiment(*, size, ways):
 
         def run(way=way, expected=expected):
             cache, _, mode = way.partition("_")
+            if cache == "prefill":
+                return prefill(decoder.model, mode, expected)
             return decode(decoder, cache, mode, prompt, tokens, positions, expected)
 
         with torch.no_grad():
@@ -126,40 +152,61 @@ def experiment(*, size, ways):
 
 
 def decode(decoder, cache, mode, prompt, tokens, positions, expected):
-    """Timing of a whole pass over N_NEW tokens, for each token."""
-    step = getattr(decoder, cache)
+    """Fields of a row: timing of a whole pass over N_NEW tokens, for each token."""
+    step = decoder.growing if cache == "growing" else decoder.static
+    one_pass = growing_pass
+    if cache != "growing":
+        one_pass = functools.partial(static_pass, room(prompt, marked=cache == "marked"))
+    return measure(one_pass, step, mode, (prompt, tokens, positions), N_NEW, expected)
+
+
+def prefill(model, mode, expected):
+    """Fields of a row: timing of a pass over prompts of several lengths, for each token."""
+    torch.manual_seed(0)  # each way answers the same prompts
+    prompts = [torch.randint(50257, (1, length), device=device()) for length in PROMPTS]
+    one_pass = functools.partial(prefill_pass, padded=mode == "buckets")
+    return measure(one_pass, model, mode, (prompts,), sum(PROMPTS), expected)
+
+
+def measure(one_pass, step, mode, arguments, n_tokens, expected):
+    """Timing of a token, graphs, skips, memory, and the last logits against `expected`."""
+
+    def start():
+        torch._dynamo.reset()
+        run = torch.compile(step, **OPTIONS[mode]) if mode else step
+        return functools.partial(one_pass, run, *arguments)
+
     if mode:
         wake_compiler()
-        step = torch.compile(step, **OPTIONS[mode])
     counters.clear()
-    passes = growing_pass if cache == "growing" else static_pass
     with fresh_cache():
-        first_s = seconds(lambda: passes(step, prompt, tokens, positions))
+        call = start()
+        times = {"cold_s": round(seconds(call), 3)}
         n_graphs = counters["stats"]["unique_graphs"]
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
-        logits = passes(step, prompt, tokens, positions)
-        whole = sample(lambda: passes(step, prompt, tokens, positions), n_samples=8, limit_s=6)
-        work = busy(lambda: passes(step, prompt, tokens, positions), n_calls=1)
-    timing = {**whole, "samples_ms": [ms / N_NEW for ms in whole["samples_ms"]]}
-    timing["median_ms"] /= N_NEW
-    timing["spread_ms"] = [ms / N_NEW for ms in timing["spread_ms"]]
-    facts = {"tokens_per_s": 1e3 / timing["median_ms"], "n_graphs": n_graphs}
-    if torch.cuda.is_available():
-        facts["peak_gb"] = torch.cuda.max_memory_allocated() / 1e9
+        logits = call()
+        whole = sample(call, n_samples=8, limit_s=6)
+        n_skips = counters["inductor"]["cudagraph_skips"]
+        peak_gb = torch.cuda.max_memory_allocated() / 1e9 if torch.cuda.is_available() else 0.0
+        work = busy(call, n_calls=1)
+        if mode:
+            times["warm_s"] = round(seconds(start()), 3)
+    timing = {**whole, "samples_ms": [ms / n_tokens for ms in whole["samples_ms"]]}
+    timing["median_ms"] /= n_tokens
+    timing["spread_ms"] = [ms / n_tokens for ms in timing["spread_ms"]]
+    facts = {"tokens_per_s": 1e3 / timing["median_ms"], "n_graphs": n_graphs, "n_skips": n_skips}
+    facts["peak_gb"] = peak_gb
     fields = {"timing": timing, "facts": facts, "last_logits": logits}
     if mode:
-        fields["compile"] = {"cold_s": round(first_s, 3)}
+        fields["compile"] = times
     if expected is not None:
         fields["correct"] = difference(logits, expected)
     if work is not None:
-        kernel_ms = work["kernel_ms"] / N_NEW
+        kernel_ms = work["kernel_ms"] / n_tokens
         share = min(1.0, kernel_ms / timing["median_ms"])
-        fields["busy"] = {
-            "kernel_ms": kernel_ms,
-            "n_kernels": work["n_kernels"] / N_NEW,
-            "share": share,
-        }
+        n_kernels = work["n_kernels"] / n_tokens
+        fields["busy"] = {"kernel_ms": kernel_ms, "n_kernels": n_kernels, "share": share}
     return fields
 
 
@@ -171,13 +218,34 @@ def growing_pass(step, prompt, tokens, positions):
     return logits.clone()
 
 
-def static_pass(step, prompt, tokens, positions):
-    """Logits of the last token; the cache has room for all tokens from the start."""
-    keys, values = ([F.pad(part, (0, 0, 0, N_NEW)) for part in parts] for parts in prompt)
+def room(prompt, *, marked):
+    """Caches with room for all tokens. Marked, a CUDA graph may write to their address."""
+    caches = [[F.pad(part, (0, 0, 0, N_NEW)) for part in parts] for parts in prompt]
+    if marked:
+        for part in (part for parts in caches for part in parts):
+            torch._dynamo.mark_static_address(part)
+    return caches
+
+
+def static_pass(caches, step, prompt, tokens, positions):
+    """Logits of the last token; each pass starts from the prompt, in the same caches."""
+    for parts, firsts in zip(caches, prompt, strict=True):
+        for part, first in zip(parts, firsts, strict=True):
+            part[:, :, :N_PROMPT] = first
     for token, position in zip(tokens, positions, strict=True):
         torch.compiler.cudagraph_mark_step_begin()
-        logits = step(token, position, keys, values)
+        logits = step(token, position, *caches)
     return logits.clone()
+
+
+def prefill_pass(model, prompts, *, padded):
+    """Logits after the last token of each prompt, (N, V); padding follows the prompt."""
+    last = []
+    for tokens in prompts:
+        n_tokens = tokens.shape[1]
+        n_padding = next(n for n in BUCKETS if n >= n_tokens) - n_tokens if padded else 0
+        last.append(model(F.pad(tokens, (0, n_padding)))[0, n_tokens - 1].clone())
+    return torch.stack(last)
 
 
 # %%

@@ -84,6 +84,8 @@ def train(variant, batch, length, n_layer):
     ]
     expected = losses(stepper("eager", *build(n_layer)), pairs)
     wake_compiler()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
     with (
         fresh_cache(),
         torch._dynamo.config.patch(compiled_autograd=variant == "compiled_autograd"),
@@ -96,11 +98,18 @@ def train(variant, batch, length, n_layer):
             torch.cuda.reset_peak_memory_stats()
         timing = sample(lambda: step(*pairs[0]), n_samples=15, limit_s=3)
         peak = torch.cuda.max_memory_allocated() / 1e9 if torch.cuda.is_available() else 0.0
+        reserved = torch.cuda.memory_reserved() / 1e9 if torch.cuda.is_available() else 0.0
         work = busy(lambda: step(*pairs[0]), n_calls=2)
+        warm_s = 0.0
+        if variant != "eager":
+            torch._dynamo.reset()
+            step = stepper(variant, *build(n_layer))
+            warm_s = sum(seconds(lambda xy=xy: step(*xy)) for xy in pairs[:2])
     gaps = [abs(a - e) / abs(e) for a, e in zip(found, expected, strict=True)]
     facts = {
         "tokens_per_s": batch * length / timing["median_ms"] * 1e3,
         "peak_gb": peak,
+        "reserved_gb": reserved,
         "losses": found,
         "eager_losses": expected,
         "first_steps_s": first_s,
@@ -112,7 +121,7 @@ def train(variant, batch, length, n_layer):
         "equal": found == expected,
     }
     if variant != "eager":
-        fields["compile"] = {"cold_s": round(sum(first_s[:2]), 3)}
+        fields["compile"] = {"cold_s": round(sum(first_s[:2]), 3), "warm_s": round(warm_s, 3)}
     if work is not None:
         fields["busy"] = {
             **work,

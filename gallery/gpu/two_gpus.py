@@ -16,6 +16,7 @@ Elsewhere this page replays what was recorded.
 # A third of GPT-2's layers on each GPU, bf16 autocast, AdamW. The code takes any number of
 # GPUs; rank zero's rows are kept.
 
+import functools
 import os
 import socket
 import tempfile
@@ -23,10 +24,11 @@ import tempfile
 import torch
 import torch.nn.functional as F
 from torch import distributed as dist
+from torch._dynamo.utils import counters
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
-from compile_in_practice.contest import attempt, wake_compiler
+from compile_in_practice.contest import attempt, reason, wake_compiler
 from compile_in_practice.fresh import result, start
 from compile_in_practice.gpt import GPT
 from compile_in_practice.timing import device, seconds
@@ -70,7 +72,10 @@ FSDP = [
         "checkpointing": True,
     },
 ]
-CASES = [{"variants": part} for part in (DDP[:4], FSDP[:3], DDP[4:], FSDP[3:])]
+CASES = [
+    *({"variants": part} for part in (DDP[4:], FSDP[3:], DDP[:4], FSDP[:3])),
+    {"variants": [], "skip": True},
+]
 TRY_CASES = [
     {
         "variants": [*DDP[:3], *FSDP[:3], DDP[5], FSDP[4]],
@@ -82,8 +87,13 @@ TRY_CASES = [
 ]
 
 
-def experiment(*, variants, n_ranks=0, batch=B, length=T, size=GPT_SIZE):
-    """Rows from rank 0 of as many processes as there are GPUs, all variants in turn."""
+def experiment(*, variants, skip=False, n_ranks=0, batch=B, length=T, size=GPT_SIZE):
+    """Rows from rank 0 of as many processes as there are GPUs, all variants in turn.
+
+    Or, with `skip`, what CUDA graphs make of one function on two devices.
+    """
+    if skip:
+        return [attempt(f"skip_{name}", run) for name, run in SKIPS.items()]
     n_ranks = n_ranks or torch.cuda.device_count()
     with socket.socket() as free, tempfile.TemporaryDirectory() as folder:
         free.bind(("127.0.0.1", 0))
@@ -259,6 +269,48 @@ def overlap(step):
         "communication_ms": total / 1e3,
         "overlap_share": min(1.0, beside / total) if total else 0.0,
     }
+
+
+def two_devices(x, y):
+    """Work on the device of `x`, then on that of `y`."""
+    return (x * 2).sin().to(y.device) + y
+
+
+def replays(*, partition):
+    """Graph launches of a settled call on two devices, and what Inductor counted as skipped."""
+    counters.clear()
+    with torch._inductor.config.patch(graph_partition=partition), torch.no_grad():
+        compiled = torch.compile(two_devices, mode="reduce-overhead")
+        for _ in range(4):
+            x, y = (torch.randn(256, 256, device=f"cuda:{index}") for index in range(2))
+            torch.testing.assert_close(compiled(x, y), two_devices(x, y))
+        with torch.profiler.profile(acc_events=True) as profile:
+            compiled(x, y)
+            torch.cuda.synchronize()
+    names = [event.name for event in profile.events()]
+    n_launches = sum("cudaGraphLaunch" in name for name in names)
+    n_skips = counters["inductor"]["cudagraph_skips"]
+    return {"facts": {"n_graph_launches": n_launches, "n_skips": n_skips}}
+
+
+def as_error():
+    """What `cudagraph_or_error` says about the function."""
+    setting = {"triton.cudagraph_or_error": True}
+    with torch._inductor.config.patch(setting), torch.no_grad():
+        compiled = torch.compile(two_devices, mode="reduce-overhead")
+        try:
+            for _ in range(3):
+                compiled(*(torch.randn(256, 256, device=f"cuda:{i}") for i in range(2)))
+        except Exception as error:  # noqa: BLE001  its class and text are the result
+            return {"facts": {"outcome": "raises", "message": reason(error, 240)}}
+    return {"facts": {"outcome": "runs", "message": ""}}
+
+
+SKIPS = {
+    "two_devices_partition": functools.partial(replays, partition=True),
+    "two_devices_whole": functools.partial(replays, partition=False),
+    "two_devices_as_error": as_error,
+}
 
 
 # %%

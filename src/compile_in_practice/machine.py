@@ -42,7 +42,7 @@ def machine() -> dict[str, Any]:
 
 
 def clocks() -> dict[str, float]:
-    """Clocks, power and temperature of the first GPU now; empty without nvidia-smi."""
+    """Clocks, power and temperature of the first visible GPU; empty without nvidia-smi."""
     names = ("sm_mhz", "memory_mhz", "power_w", "temperature_c")
     values = _smi(CLOCK_FIELDS)
     return dict(zip(names, map(float, values), strict=True)) if values else {}
@@ -93,6 +93,8 @@ def _smi(fields: tuple[str, ...]) -> list[str] | None:
     if smi is None:
         return None
     query = [smi, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
+    if visible := os.environ.get("CUDA_VISIBLE_DEVICES"):  # torch heeds it, nvidia-smi does not
+        query.append(f"--id={visible.partition(',')[0]}")
     done = subprocess.run(query, capture_output=True, text=True, check=False, timeout=30)
     lines = done.stdout.splitlines()
     return (
