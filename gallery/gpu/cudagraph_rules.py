@@ -8,6 +8,12 @@ function that CUDA graphs cannot take, with each new shape, and with gradients a
 **Prediction.** The documents say that a held output raises an error when it is read; that
 skips are logged; that each shape is recorded once.
 
+**Answer.** An output of the third call on
+:verdict:`silently becomes the next one <records.cudagraph_rules.held_plain_call3.outcome == "overwritten with the next output">`,
+and gradients of several micro-batches come out
+:verdict:`wrong without an error <records.cudagraph_rules.accumulate_plain_step1.outcome == "different">`.
+Clone what you keep; give each parameter a gradient of its own.
+
 **Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment cudagraph_rules``.
 Elsewhere this page replays what was recorded.
 """
@@ -359,4 +365,4 @@ for record in records:
 
 # %%
 # **What this does not show.** Other releases: run the script on yours before you rely on a
-# row. An input on a second GPU is not among the skips here: one GPU was at hand.
+# row. A tensor on a second GPU is skipped too: the ninth experiment has that row.

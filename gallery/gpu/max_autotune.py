@@ -8,6 +8,10 @@ and what does the search cost?
 **Prediction.** Square bf16 products: nothing, the library is near its peak. Odd sizes and
 decode shapes: something.
 
+**Answer.** Of these products, the decode shape in fp32. The square bf16 product
+:verdict:`loses <max(records.max_autotune.matmul_4096_4096_4096_bf16_eager.medians_ms) < min(records.max_autotune.matmul_4096_4096_4096_bf16_max_autotune.medians_ms)>`,
+and a search takes up to :value:`records.max_autotune.matmul_4096_4096_4096_f32_no_cudagraphs.cold_s:.0f` s.
+
 **Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment max_autotune``.
 Elsewhere this page replays what was recorded.
 """
