@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from compile_in_practice import drift, drift_report, ledger
+from compile_in_practice import budget, drift, drift_report, ledger
 from compile_in_practice.bench import bench
 from compile_in_practice.drift_formats import state, terminal
 from compile_in_practice.failure import BuildError, in_order
@@ -92,6 +92,9 @@ def _docs(arguments: argparse.Namespace) -> int:
     doctrees = report.results / "doctrees"
     flags = ["-n", "-W", "--keep-going", "-q", "-b", "html", "-d", str(doctrees)]
     status = sphinx([*flags, str(project.docs), str(html)])
+    if status == 0 and (over := budget.check(html)):
+        print("\n".join(map(str, over)))
+        return FAILED
     if status == 0:
         print(f"the site: {html / 'index.html'}")
     return FAILED if status else 0

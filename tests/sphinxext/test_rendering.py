@@ -5,6 +5,7 @@ import sys
 
 import nbformat
 
+from compile_in_practice import budget
 from tests.sphinxext.conftest import ROOT, Site
 
 
@@ -104,3 +105,19 @@ def test_rendering_imports_no_torch() -> None:
         env={"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.strip() == "False"
+
+
+def test_a_page_loads_the_parts_that_it_uses(built: Site) -> None:
+    loaded = {name: built.html(name) for name in ("page", "other", "lab/question")}
+    with_cells = {name for name, html in loaded.items() if "_static/mystnb" in html}
+    assert with_cells == {"page"}
+    of_galleries = {name for name, html in loaded.items() if "_static/sg_gallery" in html}
+    assert of_galleries == {"lab/question"}
+    assert not any("_static/sphinx-design" in html for html in loaded.values())
+
+
+def test_a_built_site_is_within_the_budget(built: Site) -> None:
+    out = built.root / "out"
+    pages = {page.relative_to(out).as_posix() for page in budget.pages(out)}
+    assert {"index.html", "page.html", "lab/question.html", "search.html"} <= pages
+    assert budget.check(out) == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compile_in_practice.sphinxext import (
+    assets,
     cells,
     drawings,
     galleries,
@@ -40,6 +41,8 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("html-page-context", matcher.add_script)
     app.connect("html-page-context", takeaway.link_downloads)
     app.connect("html-page-context", releases.link_releases)
+    app.connect("html-page-context", assets.size_pictures, priority=900)
+    app.connect("html-page-context", assets.drop_unused, priority=910)
     app.connect("build-finished", takeaway.copy_downloads)
     app.connect("build-finished", locations.forget_after_warnings)
     return {
