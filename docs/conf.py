@@ -48,6 +48,7 @@ sphinx_gallery_conf = {
 
 # The reference of this project's own modules.
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True  # a folder is one of this machine
 autodoc_typehints = "description"
 napoleon_numpy_docstring = False
 nitpick_ignore_regex = [

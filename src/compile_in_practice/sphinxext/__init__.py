@@ -12,7 +12,9 @@ from compile_in_practice.sphinxext import (
     cells,
     drawings,
     galleries,
+    llms,
     locations,
+    markdown,
     matcher,
     releases,
     staging,
@@ -39,10 +41,12 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("symptom-list", matcher.SymptomList)
     app.add_directive("symptom-rate", matcher.SymptomRate)
     app.connect("html-page-context", matcher.add_script)
+    app.connect("html-page-context", markdown.write_page)
     app.connect("html-page-context", takeaway.link_downloads)
     app.connect("html-page-context", releases.link_releases)
     app.connect("html-page-context", assets.size_pictures, priority=900)
     app.connect("html-page-context", assets.drop_unused, priority=910)
+    app.connect("build-finished", llms.write_guide)
     app.connect("build-finished", takeaway.copy_downloads)
     app.connect("build-finished", locations.forget_after_warnings)
     return {

@@ -9,6 +9,8 @@ from docutils import nodes
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from compile_in_practice.sphinxext.markdown import fenced
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -66,7 +68,7 @@ class CopyWithChain(SphinxPostTransform):
         hidden = f'<span class="cip-chain" hidden>{html.escape(chain)}\n\n</span>'
         body = body.replace("<pre>", f"<pre>{hidden}", 1)
         box = f'<div class="highlight-{language} notranslate">{body}</div>'
-        return nodes.raw("", box, format="html")
+        return nodes.raw("", box, format="html", markdown=fenced(code.rawsource, language))
 
 
 def _code_cells(document: nodes.document) -> Iterator[nodes.container]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from compile_in_practice.sphinxext.markdown import figure
+
 
 class InlineDrawings(SphinxPostTransform):
     """Replaces an image of a page's own SVG file by the drawing itself.
@@ -35,4 +37,5 @@ def _raw(drawing: str, alt: str) -> nodes.raw:
     label = f'<svg role="img" aria-label="{html.escape(alt)}" class="cip-drawing"'
     start = drawing.index("<svg")
     body = re.sub(r"^<svg", label, drawing[start:])
-    return nodes.raw("", f'<div class="cip-figure">{body}</div>', format="html")
+    box = f'<div class="cip-figure">{body}</div>'
+    return nodes.raw("", box, format="html", markdown=figure(alt))

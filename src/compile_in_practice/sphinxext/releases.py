@@ -22,7 +22,7 @@ URL_VARIABLE = "COMPILE_IN_PRACTICE_URL"
 def point_to_current(app: Sphinx, config: Config) -> None:
     """Give each page a canonical link to the current release, where a site is published."""
     if url := os.environ.get(URL_VARIABLE):
-        config.html_baseurl = f"{url.rstrip('/')}/{_summary(app)['current']}/"
+        config.html_baseurl = f"{url.rstrip('/')}/{summary(app)['current']}/"
 
 
 def link_releases(
@@ -33,7 +33,7 @@ def link_releases(
     _doctree: nodes.document | None,
 ) -> None:
     """Tell the template the release, and where the page is on every release."""
-    told = _summary(app)
+    told = summary(app)
     context["cip_torch"] = told["torch"]
     context["cip_current"] = told["current"]
     up = "../" * (pagename.count("/") + 1)
@@ -41,7 +41,8 @@ def link_releases(
     context["cip_releases"] = [(one, f"{up}{one}/{pagename}.html") for one in published]
 
 
-def _summary(app: Sphinx) -> dict[str, Any]:
+def summary(app: Sphinx) -> dict[str, Any]:
+    """Return what the run says of itself."""
     results: Path = app.cip_results  # type: ignore[attr-defined]
-    summary: dict[str, Any] = json.loads((results / "summary.json").read_text(encoding="utf-8"))
-    return summary
+    told: dict[str, Any] = json.loads((results / "summary.json").read_text(encoding="utf-8"))
+    return told
