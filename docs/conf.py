@@ -63,7 +63,11 @@ html_title = "torch.compile in Practice"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["site.css"]
-html_js_files = [("break-even.js", {"defer": "defer"}), ("filter.js", {"defer": "defer"})]
+html_js_files = [
+    ("break-even.js", {"defer": "defer"}),
+    ("filter.js", {"defer": "defer"}),
+    ("find.js", {"defer": "defer"}),
+]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False

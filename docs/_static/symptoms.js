@@ -61,7 +61,8 @@ const symptoms = (() => {
     });
     const weight = (term) => Math.log((entries.length + 1) / ((seen.get(term) || 0) + 0.5));
     const size = (said) => [...said].reduce((sum, term) => sum + weight(term) ** 2, 0);
-    return { weight, prepared: prepared.map((one) => ({ ...one, size: size(one.said) })) };
+    const sized = prepared.map((one) => ({ ...one, size: size(one.said) }));
+    return { weight, prepared: sized, byId: new Map(sized.map((one) => [one.entry.id, one])) };
   }
 
   // The ids of the entries that share rare words with the text, best first.
@@ -78,39 +79,44 @@ const symptoms = (() => {
       .sort((a, b) => b.score - a.score);
   }
 
-  return { prepare, rank };
+  // The best entries as list items; `root` leads from this page to the top of the site.
+  function items(text, prepared, root, isBrief) {
+    return rank(text, prepared)
+      .slice(0, 3)
+      .map(({ id }) => {
+        const { entry } = prepared.byId.get(id);
+        const item = document.createElement("li");
+        const add = (tag, said) => {
+          const child = item.appendChild(document.createElement(tag));
+          child.textContent = said;
+          return child;
+        };
+        add("a", entry.title).href = `${root}${entry.page}.html#${entry.id}`;
+        if (!isBrief) {
+          add("code", entry.texts[0]);
+          add("p", entry.words);
+        }
+        return item;
+      });
+  }
+
+  return { prepare, rank, items };
 })();
 
-// The page: nothing is sent anywhere, and without this script the list below remains.
+// The Symptoms page: nothing is sent anywhere, and without this script its list remains.
 if (typeof document !== "undefined" && document.getElementById("symptom-matcher")) {
-  const [form, input, status, results, data] = ["matcher", "text", "status", "results", "data"].map(
-    (name) => document.getElementById("symptom-" + name),
+  const [form, input, status, results] = ["matcher", "text", "status", "results"].map((name) =>
+    document.getElementById("symptom-" + name),
   );
-  const entries = JSON.parse(data.textContent);
-  const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  const prepared = symptoms.prepare(entries);
-
-  const add = (parent, tag, text, name) => {
-    const child = parent.appendChild(document.createElement(tag));
-    child.textContent = text;
-    if (name) child.className = name;
-    return child;
-  };
+  const prepared = symptoms.prepare(globalThis.symptomEntries);
+  const root = document.documentElement.dataset.content_root;
 
   const show = () => {
-    const best = symptoms.rank(input.value, prepared).slice(0, 3);
-    results.replaceChildren();
+    const best = symptoms.items(input.value, prepared, root, false);
+    results.replaceChildren(...best);
     status.textContent = best.length
       ? `${best.length} ${best.length > 1 ? "entries" : "entry"}, best first`
       : input.value.trim() && "No entry shares a rare word with this; the list below has all.";
-    for (const { id } of best) {
-      const { title, texts, words } = byId.get(id);
-      const item = results.appendChild(document.createElement("li"));
-      const link = add(item, "a", title);
-      link.href = document.querySelector(`#entry-${id} a`).href;
-      add(item, "code", texts[0]);
-      add(item, "p", words);
-    }
   };
 
   form.hidden = false;

@@ -114,9 +114,9 @@ def _said(ledgers: Path) -> dict[str, list[str]]:
     return said
 
 
-def as_json(entries: list[Entry]) -> str:
-    """Return the entries as the script reads them, safe inside an HTML page."""
-    return json.dumps([asdict(entry) for entry in entries]).replace("</", "<\\/")
+def as_script(entries: list[Entry]) -> str:
+    """Return the entries as a script, which a page can load also from a file on disk."""
+    return f"globalThis.symptomEntries = {json.dumps([asdict(entry) for entry in entries])};\n"
 
 
 def reports(root: Path) -> list[dict[str, Any]]:

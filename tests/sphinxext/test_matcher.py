@@ -47,15 +47,10 @@ def matched(tmp_path_factory: pytest.TempPathFactory) -> Site:
     return site
 
 
-def data(html: str) -> list[dict[str, object]]:
-    found = re.search(r'id="symptom-data">(.*?)</script>', html, re.DOTALL)
-    assert found
-    entries: list[dict[str, object]] = json.loads(found[1])
-    return entries
-
-
-def test_the_data_stands_in_the_page(matched: Site) -> None:
-    assert data(matched.html("reference/symptoms")) == [
+def test_the_data_is_one_script_for_every_page(matched: Site) -> None:
+    script = (matched.root / "out/_static/symptom-data.js").read_text(encoding="utf-8")
+    start, end = "globalThis.symptomEntries = ", ";\n"
+    assert json.loads(script.removeprefix(start).removesuffix(end)) == [
         {
             "id": "symptom-one",
             "page": "reference/symptoms/group",
@@ -80,10 +75,24 @@ def test_the_form_is_hidden_until_the_script_shows_it(matched: Site) -> None:
     assert 'aria-live="polite"' in html
 
 
-def test_the_script_is_loaded_there_and_on_no_other_page(matched: Site) -> None:
-    assert "_static/symptoms.js" in matched.html("reference/symptoms")
-    for name in ("index", "other", "reference/symptoms/group"):
-        assert "symptoms.js" not in matched.html(name)
+def loaded(html: str) -> list[str]:
+    """The names of the scripts that a page loads from the start, in their order."""
+    return re.findall(r'<script[^>]* src="[^"]*?([\w-]+\.js)[?"]', html)
+
+
+def test_the_page_loads_the_data_before_the_script_and_others_neither(matched: Site) -> None:
+    names = [n for n in loaded(matched.html("reference/symptoms")) if n.startswith("symptom")]
+    assert names == ["symptom-data.js", "symptoms.js"]
+    for name in ("index", "other", "reference/symptoms/group", "search"):
+        assert not [n for n in loaded(matched.html(name)) if n.startswith("symptom")]
+        assert "find.js" in loaded(matched.html(name))
+
+
+def test_every_page_has_the_field_with_a_name(matched: Site) -> None:
+    for name in ("index", "lab/question", "reference/symptoms/group"):
+        (form,) = re.findall(r"<form[^>]*role=\"search\".*?</form>", matched.html(name), re.DOTALL)
+        assert 'aria-label="Search, or paste an error or a log"' in form
+        assert re.search(r'action="[./]*search\.html"', form)
 
 
 def test_the_rate_and_the_misses_are_those_of_the_file(matched: Site) -> None:
@@ -93,6 +102,7 @@ def test_the_rate_and_the_misses_are_those_of_the_file(matched: Site) -> None:
     assert "a/b#7 should find No such thing" in html
 
 
-def test_the_page_asks_no_server() -> None:
-    script = Path(ROOT, "docs/_static/symptoms.js").read_text(encoding="utf-8")
-    assert not re.search(r"fetch\(|XMLHttp|import\(|sendBeacon|WebSocket|\.src\b", script)
+@pytest.mark.parametrize("name", ["symptoms.js", "find.js"])
+def test_a_script_asks_no_server(name: str) -> None:
+    script = Path(ROOT, "docs/_static", name).read_text(encoding="utf-8")
+    assert not re.search(r"fetch\(|XMLHttp|import\(|sendBeacon|WebSocket|https?://", script)

@@ -60,9 +60,11 @@ def test_an_entry_has_its_meaning_without_markup(docs: Path) -> None:
     assert words == "What it means, on a page. What to write instead."
 
 
-def test_data_ends_no_script() -> None:
-    entry = symptoms.Entry(id="a", page="p", title="</script>", texts=(), words="")
-    assert "</script>" not in symptoms.as_json([entry])
+def test_data_are_a_script_whatever_they_hold() -> None:
+    entry = symptoms.Entry(id="a", page="p", title="</script>\u2028", texts=('"',), words="")
+    script = symptoms.as_script([entry])
+    assert script.startswith("globalThis.symptomEntries = [{")
+    assert script.isascii()
 
 
 def test_there_are_forty_entries_each_with_a_text_and_a_label_of_its_own() -> None:

@@ -33,6 +33,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("config-inited", locations.forget_unfinished, priority=2)
     app.connect("config-inited", galleries.redraw_changed, priority=3)
     app.connect("config-inited", releases.point_to_current, priority=4)
+    app.connect("config-inited", matcher.write_data, priority=4)
     app.connect("builder-inited", staging.keep_notebooks_out_of_the_tree)
     app.add_transform(cells.MarkCells)
     app.add_post_transform(cells.CopyWithChain)

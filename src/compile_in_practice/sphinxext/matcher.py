@@ -1,6 +1,7 @@
-"""The Symptoms page: the matcher, its data, the plain list, and how well it finds.
+"""Symptoms: the matcher and its data, the plain list, and how well it finds.
 
-All of it comes from the entries at build time; nothing is fetched by the page.
+All of it comes from the entries at build time; nothing is asked of a server. Every page
+has the matcher behind its search field (`docs/_static/find.js`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from compile_in_practice import symptoms
+from compile_in_practice.store import write_text
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.config import Config
 
+DATA = "symptom-data.js"
 FORM = """
 <form class="cip-matcher" id="symptom-matcher" hidden>
 <label for="symptom-text">What you see: an error, a log, or your own words</label>
@@ -32,14 +36,12 @@ FORM = """
 
 
 class SymptomMatcher(SphinxDirective):
-    """The form, and the data that its script ranks over."""
+    """The form."""
 
     def run(self) -> list[nodes.Node]:
-        """Return both as HTML; the script shows the form, so without it there is none."""
-        entries = _entries(self)
-        data = f'<script type="application/json" id="symptom-data">{symptoms.as_json(entries)}'
+        """Return it as HTML; the script shows the form, so without it there is none."""
         self.env.metadata[self.env.docname]["symptom_matcher"] = "yes"
-        return [nodes.raw("", f"{FORM}{data}</script>", format="html")]
+        return [nodes.raw("", FORM, format="html")]
 
 
 class SymptomList(SphinxDirective):
@@ -126,6 +128,13 @@ def _miss(miss: dict[str, Any], titles: dict[str, str]) -> nodes.list_item:
     return nodes.list_item("", line)
 
 
+def write_data(app: Sphinx, config: Config) -> None:
+    """Write the entries where pages load them on use."""
+    folder: Path = app.cip_results / "static"  # type: ignore[attr-defined]
+    write_text(folder / DATA, symptoms.as_script(symptoms.read(Path(app.confdir))))
+    config.html_static_path.append(str(folder))
+
+
 def add_script(
     app: Sphinx,
     pagename: str,
@@ -133,6 +142,7 @@ def add_script(
     _context: dict[str, Any],
     _doctree: nodes.document | None,
 ) -> None:
-    """Load the script on the page that has the matcher, and on no other."""
+    """Load data and script at once on the page that has the matcher, and on no other."""
     if app.env.metadata[pagename].get("symptom_matcher"):
-        app.add_js_file("symptoms.js", loading_method="defer")
+        for name in (DATA, "symptoms.js"):
+            app.add_js_file(name, loading_method="defer")

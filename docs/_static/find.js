@@ -1,0 +1,87 @@
+// Search from every page: symptoms ranked for a pasted error or log, above Sphinx's own hits.
+// What you paste stays in the browser: the search page takes it after the #, which is not sent.
+"use strict";
+
+(() => {
+  const root = document.documentElement.dataset.content_root;
+  const searchPage = document.getElementById("search-results");
+  let pasted = ""; // a field of one line would lose the line ends of a log
+
+  const load = (name) =>
+    new Promise((done, failed) => {
+      const script = document.createElement("script");
+      Object.assign(script, { src: `${root}_static/${name}.js`, onload: done, onerror: failed });
+      document.head.append(script);
+    });
+
+  // Loaded on the first use; the Symptoms page has both from the start.
+  const matcher = (() => {
+    let prepared;
+    return () =>
+      (prepared ??= Promise.all(
+        globalThis.symptomEntries ? [] : [load("symptom-data"), load("symptoms")],
+      ).then(() => symptoms.prepare(globalThis.symptomEntries)));
+  })();
+
+  const make = (tag, properties, ...children) => {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(...children);
+    return made;
+  };
+
+  function addSuggestions(form) {
+    const field = form.querySelector("input[name=q]");
+    const title = make("p", { textContent: "Symptoms like this" });
+    const list = make("ol", {});
+    const box = make("div", { className: "cip-found", hidden: true }, title, list);
+    box.setAttribute("aria-live", "polite");
+    form.after(box);
+    const text = () => pasted || field.value;
+
+    const show = async () => {
+      const prepared = await matcher();
+      const best = text().trim().length > 2 ? symptoms.items(text(), prepared, root, true) : [];
+      list.replaceChildren(...best);
+      box.hidden = !best.length;
+    };
+    field.addEventListener("focus", matcher, { once: true });
+    field.addEventListener("paste", (event) => {
+      const copied = event.clipboardData.getData("text");
+      if (!copied.trim().includes("\n")) return;
+      event.preventDefault();
+      pasted = copied;
+      field.value = copied.trim().replace(/\s+/g, " ");
+      show();
+    });
+    field.addEventListener("input", () => {
+      pasted = "";
+      show();
+    });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      location.href = `${root}search.html#q=${encodeURIComponent(text())}`;
+    });
+  }
+
+  async function search(text) {
+    document.querySelectorAll("input[name=q]").forEach((field) => {
+      field.value = text.trim().replace(/\s+/g, " ");
+    });
+    const best = symptoms.items(text, await matcher(), root, false);
+    if (best.length) {
+      const title = make("h2", { textContent: "Symptoms" });
+      searchPage.before(make("section", { className: "cip-matches" }, title, make("ol", {}, ...best)));
+    }
+  }
+
+  document.querySelectorAll("form[role=search]").forEach(addSuggestions);
+  if (searchPage) {
+    // A hit's summary is read from its page, which no browser allows from a file on disk.
+    DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = location.protocol !== "file:";
+    const after = new URLSearchParams(location.hash.slice(1)).get("q");
+    const text = after ?? new URLSearchParams(location.search).get("q");
+    addEventListener("hashchange", () => location.reload());
+    if (text) matcher().then(() => search(text));
+    if (after) addEventListener("DOMContentLoaded", () => Search.performSearch(after));
+  }
+})();
