@@ -2,6 +2,7 @@ import ast
 import re
 import subprocess
 import sys
+from zipfile import ZipFile
 
 import nbformat
 
@@ -68,6 +69,38 @@ def test_a_page_with_fences_can_be_taken_along(built: Site) -> None:
     ast.parse(script)
     assert "\nx = 1\n" in script
     assert "# not run: needs a GPU\n# z\n" in script
+
+
+def test_every_page_leads_to_its_markdown_and_to_the_whole_site(built: Site) -> None:
+    for name in ("page", "other"):
+        assert f'href="{name}.md" download' in built.html(name)
+    archive = "torch-compile-in-practice-2.15.0.zip"
+    assert f'href="{archive}" download' in built.html("page")
+    assert f'href="../{archive}" download' in built.html("lab/question")
+    with ZipFile(built.root / "out" / archive) as packed:
+        names = set(packed.namelist())
+        page = packed.read(f"{archive[:-4]}/page.html").decode()
+    assert archive not in page
+    kept = {"index.html", "page.ipynb", "page.py", "page.md", "searchindex.js", "lab/question.html"}
+    assert {f"{archive[:-4]}/{name}" for name in kept} <= names
+
+
+def test_colab_is_offered_where_the_repository_is_known(built: Site, site: Site) -> None:
+    assert "colab" not in built.html("page")
+    site.build(COMPILE_IN_PRACTICE_REPOSITORY="someone/project")
+    address = "https://colab.research.google.com/github/someone/project/blob/notebooks"
+    assert f'href="{address}/2.15.0/page.ipynb"' in site.html("page")
+    assert "colab" not in site.html("other")
+
+
+def test_what_is_taken_along_goes_with_its_page(site: Site) -> None:
+    site.build()
+    index = "# Index\n\n```{toctree}\nother\nlab/index\n```\n"
+    site.page("index", [(0, index)], source=index)
+    (site.root / "docs/page.md").unlink()
+    site.build()
+    left = {path.name for path in (site.root / "out").glob("page.*")}
+    assert left == set()
 
 
 def test_a_notebook_taken_along_sets_start_up_variables_and_runs_nothing_unfit(

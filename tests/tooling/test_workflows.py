@@ -52,7 +52,7 @@ def test_an_action_has_one_pin_everywhere() -> None:
     assert set(re.findall(r"uses: ([\w/-]+)@(\w+)", text)) == set(pins.items())
 
 
-def test_only_two_jobs_may_write_and_each_says_what() -> None:
+def test_only_three_jobs_may_write_and_each_says_what() -> None:
     writing = {
         (name, job): {k: v for k, v in told.get("permissions", {}).items() if v == "write"}
         for name in NAMES
@@ -61,6 +61,7 @@ def test_only_two_jobs_may_write_and_each_says_what() -> None:
     assert {key: found for key, found in writing.items() if found} == {
         ("drift.yml", "report"): {"issues": "write"},
         ("pages.yml", "publish"): {"pages": "write", "id-token": "write"},
+        ("pages.yml", "notebooks"): {"contents": "write"},
     }
     assert all(workflow(name)["permissions"] in ({}, {"contents": "read"}) for name in NAMES)
 
@@ -95,6 +96,28 @@ def test_each_release_is_published_in_a_folder_and_the_root_leads_to_the_current
     subprocess.run(command, cwd=ROOT, check=True)
     assert {path.name for path in tmp_path.iterdir()} == {*SETTINGS["releases"], "index.html"}
     assert f'url={SETTINGS["current"]}/index.html"' in (tmp_path / "index.html").read_text()
+
+
+def test_the_notebooks_of_each_release_are_one_commit_of_a_branch(tmp_path: Path) -> None:
+    for release, name in (("2.8.0", "module/a.ipynb"), ("2.15.0", "module/a.ipynb")):
+        for path in (name, "_downloads/1/lab.ipynb", "module/a.html"):
+            file = tmp_path / f"sites/site-{release}" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(release)
+    remote = tmp_path / "remote"
+    subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
+    command = ["bash", ".ci/publish-notebooks", str(tmp_path / "sites")]
+    env = os.environ | {"REMOTE": str(remote)}
+    for _again in range(2):
+        subprocess.run(command, cwd=ROOT, env=env, check=True)
+
+    def git(*args: str) -> list[str]:
+        told = ["git", "-C", str(remote), *args]
+        return subprocess.run(told, capture_output=True, text=True, check=True).stdout.split()
+
+    found = git("ls-tree", "-r", "--name-only", "notebooks")
+    assert found == ["2.15.0/module/a.ipynb", "2.8.0/module/a.ipynb"]
+    assert git("rev-list", "--count", "notebooks") == ["1"]
 
 
 def test_drift_comes_by_schedule_and_a_nightly_blocks_nothing() -> None:

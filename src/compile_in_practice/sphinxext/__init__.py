@@ -49,6 +49,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("html-page-context", assets.drop_unused, priority=910)
     app.connect("build-finished", llms.write_guide)
     app.connect("build-finished", takeaway.copy_downloads)
+    app.connect("build-finished", takeaway.pack, priority=900)
     app.connect("build-finished", locations.forget_after_warnings)
     return {
         "env_version": 1,

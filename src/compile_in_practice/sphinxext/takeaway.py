@@ -1,12 +1,15 @@
-"""Downloads: each page with fences as the executed notebook and as a script."""
+"""What a reader takes along: a page's notebook and script, Markdown, the whole site."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compile_in_practice.archive import write_archive
 from compile_in_practice.notebook import runnable
+from compile_in_practice.sphinxext.releases import summary
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -14,6 +17,9 @@ if TYPE_CHECKING:
 
 OTHER_PAGES = ("genindex", "py-modindex", "search", "404")
 NOT_PAGES = {"_static", "_downloads", "_modules"}
+REPOSITORY_VARIABLE = "COMPILE_IN_PRACTICE_REPOSITORY"
+# The publishing workflow pushes the notebooks of each release to this branch.
+COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{torch}/{page}.ipynb"
 
 
 def link_downloads(
@@ -21,13 +27,32 @@ def link_downloads(
     pagename: str,
     _template: str,
     context: dict[str, Any],
-    _doctree: nodes.document | None,
+    doctree: nodes.document | None,
 ) -> None:
-    """Tell the template the names of the page's two files, if it has fences."""
+    """Tell the template what there is of this page to take along."""
+    if doctree is None:
+        return
     path = _notebook(app, pagename)
-    if path.exists() and _has_code(path):
-        name = pagename.rpartition("/")[2]
-        context["cip_downloads"] = [f"{name}.ipynb", f"{name}.py"]
+    name = pagename.rpartition("/")[2]
+    has_code = path.exists() and _has_code(path)
+    context["cip_downloads"] = [
+        f"{name}{suffix}" for suffix in ([".ipynb", ".py", ".md"] if has_code else [".md"])
+    ]
+    context["cip_archive"] = "../" * pagename.count("/") + archive_name(app)
+    if has_code and (repository := os.environ.get(REPOSITORY_VARIABLE)):
+        torch = summary(app)["torch"]
+        context["cip_colab"] = COLAB.format(repository=repository, torch=torch, page=pagename)
+
+
+def archive_name(app: Sphinx) -> str:
+    """The name of the whole site's file."""
+    return f"torch-compile-in-practice-{summary(app)['torch']}.zip"
+
+
+def pack(app: Sphinx, exception: Exception | None) -> None:
+    """Write the whole site as one file, when all else is there."""
+    if not exception and app.builder.format == "html":
+        write_archive(Path(app.outdir), Path(app.outdir, archive_name(app)))
 
 
 def copy_downloads(app: Sphinx, exception: Exception | None) -> None:
@@ -38,6 +63,8 @@ def copy_downloads(app: Sphinx, exception: Exception | None) -> None:
     for page in Path(app.outdir).rglob("*.html"):
         if page not in kept and NOT_PAGES.isdisjoint(page.relative_to(app.outdir).parts):
             page.unlink()  # its source is gone
+            for suffix in (".ipynb", ".py", ".md"):
+                page.with_suffix(suffix).unlink(missing_ok=True)
     for docname in app.env.all_docs:
         path = _notebook(app, docname)
         if path.exists() and _has_code(path):
