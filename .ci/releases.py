@@ -5,6 +5,7 @@ Run by the Python of any machine: it needs the standard library alone.
 
 import argparse
 import json
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -30,6 +31,8 @@ def main() -> None:
         return
     for release in settings["releases"]:
         (folder / f"site-{release}").rename(folder / release)
+    for name in ("404.html", "sitemap.xml"):  # a server takes them from the root alone
+        shutil.copyfile(folder / settings["current"] / name, folder / name)
     text = FORWARD.format(settings["current"])
     (folder / "index.html").write_text(text, encoding="utf-8")
 

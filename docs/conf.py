@@ -60,6 +60,8 @@ nitpick_ignore_regex = [
 
 html_theme = "furo"
 html_title = "torch.compile in Practice"
+html_favicon = "_static/favicon.svg"
+html_additional_pages = {"404": "404.html"}
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["site.css"]

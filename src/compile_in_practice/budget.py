@@ -25,6 +25,7 @@ TRANSFERRED = 200_000
 BLOCKING = 20 * 1460
 INDEX = "searchindex.js"
 SEARCH_PAGE = "search.html"
+LOST_PAGE = "404.html"
 REMEDY_SIZE = "split the page, or load on use what few readers need"
 REMEDY_PAINT = "load a stylesheet only where its classes are used (sphinxext/assets.py)"
 ELSEWHERE = re.compile(r"(?:https?:)?//")
@@ -75,7 +76,8 @@ def check(html: Path) -> list[Failure]:
 
 def pages(html: Path) -> list[Path]:
     """Return every page of the site that furo lays out, sorted."""
-    ours = (path for path in html.rglob("*.html") if "_static" not in path.parts)
+    others = {"_static", LOST_PAGE}  # published, a lost page names files by full addresses
+    ours = (path for path in html.rglob("*.html") if others.isdisjoint(path.parts))
     return sorted(path for path in ours if b'id="furo-main-content"' in path.read_bytes())
 
 

@@ -92,9 +92,13 @@ def test_each_release_is_published_in_a_folder_and_the_root_leads_to_the_current
 ) -> None:
     for release in SETTINGS["releases"]:
         (tmp_path / f"site-{release}").mkdir()
+        for name in ("404.html", "sitemap.xml"):
+            (tmp_path / f"site-{release}" / name).write_text(release)
     command = [sys.executable, ".ci/releases.py", "--assemble", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True)
-    assert {path.name for path in tmp_path.iterdir()} == {*SETTINGS["releases"], "index.html"}
+    at_root = {"index.html", "404.html", "sitemap.xml"}
+    assert {path.name for path in tmp_path.iterdir()} == {*SETTINGS["releases"], *at_root}
+    assert (tmp_path / "404.html").read_text() == SETTINGS["current"]
     assert f'url={SETTINGS["current"]}/index.html"' in (tmp_path / "index.html").read_text()
 
 
