@@ -62,10 +62,12 @@ def describe(
 def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
     """List every page of the release that search engines shall find."""
     told, base = summary(app), app.config.html_baseurl
+    sitemap = Path(app.outdir, "sitemap.xml")
     if exception or not base or told["torch"] != told["current"]:
+        sitemap.unlink(missing_ok=True)
         return
     urls = [f"<url><loc>{escape(base + page)}.html</loc></url>" for page in _pages(app)]
-    write_text(Path(app.outdir, "sitemap.xml"), SITEMAP.format(urls="\n".join(urls)))
+    write_text(sitemap, SITEMAP.format(urls="\n".join(urls)))
 
 
 def make_absolute(app: Sphinx, exception: Exception | None) -> None:
