@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from compile_in_practice import budget, drift, drift_report, ledger
+from compile_in_practice import budget, drift, drift_report, ledger, tlparse
 from compile_in_practice.bench import bench
 from compile_in_practice.drift_formats import state, terminal
 from compile_in_practice.failure import BuildError, in_order
@@ -87,6 +87,7 @@ def _docs(arguments: argparse.Namespace) -> int:
     from sphinx.cmd.build import main as sphinx  # noqa: PLC0415  (a second, only here)
 
     project = load_project(arguments.root)
+    tlparse.write_report(project, report.results)
     os.environ["COMPILE_IN_PRACTICE_RESULTS"] = str(report.results)
     html = report.results / "html"
     doctrees = report.results / "doctrees"

@@ -1,10 +1,12 @@
 import ast
+import json
 import re
 import subprocess
 import sys
 from zipfile import ZipFile
 
 import nbformat
+import pytest
 
 from compile_in_practice import budget
 from tests.sphinxext.conftest import ROOT, Site
@@ -154,3 +156,24 @@ def test_a_built_site_is_within_the_budget(built: Site) -> None:
     pages = {page.relative_to(out).as_posix() for page in budget.pages(out)}
     assert {"index.html", "page.html", "lab/question.html", "search.html"} <= pages
     assert budget.check(out) == []
+
+
+@pytest.mark.parametrize(
+    ("problem", "sentence"),
+    [
+        ("", "Open the report that tlparse 9.9 made in this build."),
+        ("not installed", "This build has no report by tlparse: not installed."),
+    ],
+)
+def test_a_page_leads_to_the_report_or_says_why_there_is_none(
+    site: Site, problem: str, sentence: str
+) -> None:
+    site.write("results/here/tlparse/told.json", json.dumps({"version": "9.9", "problem": problem}))
+    if not problem:
+        site.write("results/here/tlparse/report/index.html", "<h1>Report</h1>")
+    source = "# Other\n\n```{tlparse-report}\n```\n"
+    site.page("other", [(0, source)], source=source)
+    done = site.build()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sentence in text(site.html("other"))
+    assert (site.root / "out/tlparse/index.html").exists() is (not problem)

@@ -20,6 +20,7 @@ from compile_in_practice.sphinxext import (
     releases,
     staging,
     takeaway,
+    tracing,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("symptom-matcher", matcher.SymptomMatcher)
     app.add_directive("symptom-list", matcher.SymptomList)
     app.add_directive("symptom-rate", matcher.SymptomRate)
+    app.add_directive("tlparse-report", tracing.TlparseReport)
     app.connect("html-page-context", matcher.add_script)
     app.connect("html-page-context", markdown.write_page)
     app.connect("html-page-context", takeaway.link_downloads)
@@ -53,6 +55,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("build-finished", takeaway.copy_downloads)
     app.connect("build-finished", addresses.write_sitemap)
     app.connect("build-finished", addresses.make_absolute)
+    app.connect("build-finished", tracing.copy_report)
     app.connect("build-finished", takeaway.pack, priority=900)
     app.connect("build-finished", locations.forget_after_warnings)
     return {

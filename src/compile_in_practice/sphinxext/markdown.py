@@ -150,7 +150,8 @@ def _inline(node: Node) -> str:
         return ""
     text = "".join(_inline(child) for child in node.children)
     if isinstance(node, nodes.reference) and "refuri" in node:
-        target = PAGE.sub(r"\1.md", node["refuri"])
+        is_page = node.get("internal", False)
+        target = PAGE.sub(r"\1.md", node["refuri"]) if is_page else node["refuri"]
         return f"[{text}]({target})"
     mark = next((mark for kind, mark in MARKS.items() if isinstance(node, kind)), "")
     return f"{mark}{text}{mark}"

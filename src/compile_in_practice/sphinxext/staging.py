@@ -62,11 +62,13 @@ def _results(root: Path) -> Path:
     """
     if given := os.environ.get(RESULTS_VARIABLE):
         return _finished(Path(given))
-    from compile_in_practice import run  # noqa: PLC0415  # finished results need none
+    from compile_in_practice import run, tlparse  # noqa: PLC0415  # finished results need none
     from compile_in_practice.failure import BuildError  # noqa: PLC0415  # as above
+    from compile_in_practice.project import load_project  # noqa: PLC0415  # as above
 
     try:
         report = run.build(root)
+        tlparse.write_report(load_project(root), report.results)
     except BuildError as error:
         raise ExtensionError(str(error)) from error
     for line in report.lines():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 OTHER_PAGES = ("genindex", "py-modindex", "search", "404")
-NOT_PAGES = {"_static", "_downloads", "_modules"}
+NOT_PAGES = {"_static", "_downloads", "_modules", "tlparse"}
 REPOSITORY_VARIABLE = "COMPILE_IN_PRACTICE_REPOSITORY"
 # The publishing workflow pushes the notebooks of each release to this branch.
 COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{torch}/{page}.ipynb"
