@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from compile_in_practice import budget, drift, drift_report, ledger, tlparse
+from compile_in_practice import anchors, budget, drift, drift_report, ledger, tlparse
 from compile_in_practice.bench import bench
 from compile_in_practice.drift_formats import state, terminal
-from compile_in_practice.failure import BuildError, in_order
+from compile_in_practice.failure import BuildError, Failure, in_order
 from compile_in_practice.jupyter import execute_notebooks
 from compile_in_practice.plain import check_python, run_plain
 from compile_in_practice.project import load_project
@@ -93,12 +93,22 @@ def _docs(arguments: argparse.Namespace) -> int:
     doctrees = report.results / "doctrees"
     flags = ["-n", "-W", "--keep-going", "-q", "-b", "html", "-d", str(doctrees)]
     status = sphinx([*flags, str(project.docs), str(html)])
-    if status == 0 and (over := budget.check(html)):
-        print("\n".join(map(str, over)))
+    if status:
         return FAILED
-    if status == 0:
-        print(f"the site: {html / 'index.html'}")
-    return FAILED if status else 0
+    if failures := _site_failures(project.root, html):
+        print("\n".join(map(str, failures)))
+        return FAILED
+    print(f"the site: {html / 'index.html'}")
+    return 0
+
+
+def _site_failures(root: Path, html: Path) -> list[Failure]:
+    """What is wrong with a built site; in CI every address must also be listed."""
+    vanished, unlisted = anchors.check(html, root)
+    if unlisted and not os.environ.get("CI"):
+        print(*unlisted, sep="\n")
+        unlisted = []
+    return [*budget.check(html), *vanished, *unlisted]
 
 
 def _ledger(arguments: argparse.Namespace) -> int:

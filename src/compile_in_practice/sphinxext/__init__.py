@@ -17,6 +17,7 @@ from compile_in_practice.sphinxext import (
     locations,
     markdown,
     matcher,
+    redirects,
     releases,
     staging,
     takeaway,
@@ -49,12 +50,14 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("html-page-context", takeaway.link_downloads)
     app.connect("html-page-context", releases.link_releases)
     app.connect("html-page-context", addresses.describe)
+    app.connect("html-page-context", redirects.lead_on)
     app.connect("html-page-context", assets.size_pictures, priority=900)
     app.connect("html-page-context", assets.drop_unused, priority=910)
     app.connect("build-finished", llms.write_guide)
     app.connect("build-finished", takeaway.copy_downloads)
     app.connect("build-finished", addresses.write_sitemap)
     app.connect("build-finished", addresses.make_absolute)
+    app.connect("build-finished", redirects.write_gone)
     app.connect("build-finished", tracing.copy_report)
     app.connect("build-finished", takeaway.pack, priority=900)
     app.connect("build-finished", locations.forget_after_warnings)
