@@ -27,9 +27,9 @@ class InlineDrawings(SphinxPostTransform):
         for image in list(self.document.findall(nodes.image)):
             path = Path(self.env.srcdir, image["uri"])
             if path.suffix == ".svg" and path.is_file():
-                drawing = path.read_text(encoding="utf-8")
-                if "currentColor" in drawing:
-                    image.replace_self(_raw(drawing, image.get("alt", "")))
+                data = path.read_bytes()  # a lab whose figure went has a PNG of that name
+                if b"currentColor" in data:
+                    image.replace_self(_raw(data.decode(), image.get("alt", "")))
 
 
 def _raw(drawing: str, alt: str) -> nodes.raw:
