@@ -16,7 +16,7 @@ document.addEventListener("DOMContentLoaded", () => {
         row.hidden = !words.every((word) => texts[n].includes(word));
         kept += !row.hidden;
       });
-      told.textContent = `${kept} of ${rows.length} values`;
+      told.textContent = `${kept} of ${rows.length} rows`;
     };
     field.addEventListener("input", apply);
     apply();

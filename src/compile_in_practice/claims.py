@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from compile_in_practice.page import Page
     from compile_in_practice.project import Project
 
+END = re.compile(r"(?<=[.?!])\s+(?=[A-Z*`:])")  # of a sentence
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
 
 
@@ -49,12 +50,7 @@ def read_sentences(project: Project, pages: Iterable[Page]) -> list[Sentence]:
             if isinstance(part, Prose):
                 found += _sentences(part.text, file, part.line, page_name(page.name), own)
     for path in sorted((project.root / "gallery").glob("[lg]*/*.py")):
-        text = path.read_text(encoding="utf-8")
-        for number, line in enumerate(text.split("\n"), 1):
-            names = tuple(n for m in RST_ROLE.finditer(line) for n in NAME.findall(m["text"] or ""))
-            if names:
-                where = f"{project.shown(path)}:{number}"
-                found.append(Sentence(where=where, text=line.lstrip("# ").rstrip(), names=names))
+        found += _script_sentences(path.read_text(encoding="utf-8"), project.shown(path))
     return found
 
 
@@ -66,3 +62,27 @@ def _sentences(text: str, file: str, first: int, page: str, own: set[str]) -> It
         names = tuple(f"{page}.{n}" if n.partition(".")[0] in own else n for n in named)
         if names:
             yield Sentence(where=f"{file}:{first + number}", text=line.strip(), names=names)
+
+
+def _script_sentences(text: str, file: str) -> Iterator[Sentence]:
+    """Yield the sentences of a script's comments, which go on over several lines."""
+    lines = [line.lstrip("# ").rstrip() for line in text.split("\n")]
+    first = 0
+    for number, line in enumerate([*lines, ""]):
+        if line and not line.startswith("%%"):
+            continue
+        paragraph, starts = "", []
+        for part in lines[first:number]:
+            starts.append(len(paragraph))
+            paragraph += f"{part} "
+        begin = 0
+        for end in [*(match.end() for match in END.finditer(paragraph)), len(paragraph)]:
+            sentence = paragraph[begin:end].strip()
+            roles = [*RST_ROLE.finditer(paragraph, begin, end)]
+            names = tuple(n for role in roles for n in NAME.findall(role["text"] or ""))
+            if names:
+                offset = next(role.start() for role in roles if role["text"])
+                on = first + sum(start <= offset for start in starts)
+                yield Sentence(where=f"{file}:{on}", text=sentence, names=names)
+            begin = end
+        first = number + 1

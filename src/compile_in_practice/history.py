@@ -62,19 +62,29 @@ def find_places(pages: Iterable[Page]) -> dict[str, Place]:
     """Return the section of each fence, by the fence's full name."""
     found = {}
     for page in pages:
-        seen: Counter[str] = Counter()
-        first, title, anchor = "", page.name, ""
-        for part in page.parts:
-            if isinstance(part, Fence):
-                found[part.full_name] = Place(page=page.name, title=title, anchor=anchor)
-                continue
-            for line in part.text.split("\n"):
-                if (match := HEADING.match(line)) is not None:
-                    slug = re.sub(r"[^\w\- ]", "", match[1].lower()).replace(" ", "-")
-                    title = f"{first}: {match[1]}" if first else match[1]
-                    first = first or match[1]
-                    anchor = f"{slug}-{seen[slug]}" if seen[slug] else slug
-                    seen[slug] += 1
+        headings = find_headings(page)
+        for fence in page.fences:
+            above = [place for line, place in headings if line < fence.line]
+            whole = Place(page=page.name, title=page.name, anchor="")
+            found[fence.full_name] = above[-1] if above else whole
+    return found
+
+
+def find_headings(page: Page) -> list[tuple[int, Place]]:
+    """Return each section of a page with the line of its heading."""
+    found: list[tuple[int, Place]] = []
+    seen: Counter[str] = Counter()
+    for part in page.parts:
+        if isinstance(part, Fence):
+            continue
+        for number, line in enumerate(part.text.split("\n")):
+            if (match := HEADING.match(line)) is not None:
+                slug = re.sub(r"[^\w\- ]", "", match[1].lower()).replace(" ", "-")
+                title = f"{found[0][1].title}: {match[1]}" if found else match[1]
+                anchor = f"{slug}-{seen[slug]}" if seen[slug] else slug
+                seen[slug] += 1
+                place = Place(page=page.name, title=title, anchor=anchor)
+                found.append((part.line + number, place))
     return found
 
 

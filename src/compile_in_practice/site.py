@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compile_in_practice import history, ledger
+from compile_in_practice import claim_table, history, ledger
 from compile_in_practice.failure import Failure, in_order
 from compile_in_practice.notebook import Shown, make_notebook
 from compile_in_practice.page import page_name
@@ -14,6 +14,7 @@ from compile_in_practice.store import file_digest, write_json, write_text
 from compile_in_practice.values import Group, Scope, substitute
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from compile_in_practice.environment import Environment
@@ -66,26 +67,34 @@ def write_site(site: Site) -> None:
         for name, one in shown.items()
         if one.kind == "missing"
     )
-    places = history.find_places(site.pages)
-    for page in site.pages:
-        shown = shown_by_page[page.name]
-        scope = Scope(
+    everything = Scope(names=Group.of(everywhere), unrecorded=unrecorded)
+    scopes = {
+        page: Scope(
             names=Group.of({**everywhere, **_values(shown)}),
             unrecorded=unrecorded | {name for name, one in shown.items() if one.kind == "missing"},
         )
-        file = site.project.shown(page.path)
+        for page, shown in shown_by_page.items()
+    }
+    places = history.find_places(site.pages)
+
+    def claims() -> Iterator[str]:
+        n_held = {name: result["n_held"] for name, result in site.fences.items()}
+        read = claim_table.read_claims(site.project, site.pages, n_held)
+        return claim_table.rows(read, site.pages, scopes, everything)
+
+    for page in site.pages:
+        whole = history.expand(page, places, site.ledgers)
         text, failures = make_notebook(
-            history.expand(page, places, site.ledgers),
-            shown,
-            scope,
-            file=file,
+            claim_table.expand(whole, claims),
+            shown_by_page[page.name],
+            scopes[page.name],
+            file=site.project.shown(page.path),
             evidence=_evidence(site, page),
         )
         site.report.failures += _unless_failed(site, page.fences, failures)
         write_text(site.results / "pages" / f"{page.name}.ipynb", text)
-    scope = Scope(names=Group.of(everywhere), unrecorded=unrecorded)
     for path in sorted((site.project.root / "gallery").glob("[lg]*/*.py")):
-        _write_script(site, path, scope)
+        _write_script(site, path, everything)
     for name, data in site.lab_data.items():
         write_json(site.results / "labs" / f"{name}.json", data)
     site.report.failures = in_order(site.report.failures)
