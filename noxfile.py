@@ -63,7 +63,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def lint(session: nox.Session) -> None:
-    """Check style, format, the workflows and the coverage table, without torch."""
+    """Check style, workflows, the coverage table and the pages' prose, without torch."""
     python = install(session, "lint", [LOCKS / "lint.txt"])
     session.run(python, "-m", "ruff", "check", external=True)
     session.run(python, "-m", "ruff", "format", "--check", external=True)
@@ -74,8 +74,8 @@ def lint(session: nox.Session) -> None:
     zizmor = str(Path(python).with_name("zizmor"))
     session.run(zizmor, "--offline", "--quiet", *workflows, external=True)
     source = {"PYTHONPATH": "src"}
-    coverage = "compile_in_practice.coverage"
-    session.run(python, "-m", coverage, env=source, external=True)
+    for check in ("coverage", "lint"):
+        session.run(python, "-m", f"compile_in_practice.{check}", env=source, external=True)
 
 
 @nox.session(venv_backend="none")

@@ -1,7 +1,8 @@
-"""Find numbers in sentences that somebody typed: each must come from a run.
+"""Find numbers and verdicts in sentences that somebody typed: each must come from a run.
 
 Digits are looked for outside code, links, versions, names and quotations; number
-words before the nouns that this site counts.
+words before the nouns that this site counts; verdicts where they say that something is
+faster, slower or cheaper.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from compile_in_practice.page import Page
 
 REMEDY = "name a value: {value}`fence.name`, or write an identifier as `code`"
+BOUND = "bind it to values: {verdict}`slower <fence.slow > fence.fast>`"
 ELSEWHERE = re.compile(
     r"""
     (?P<ticks>`+).+?(?P=ticks)              # code, and the text of roles
@@ -26,7 +28,7 @@ ELSEWHERE = re.compile(
     | \bhttps?://\S+
     | “[^”]*” | "[^"]*"                     # quotations
     | \$[^$]+\$                             # formulas
-    | ^\s*(?:\d+\.\s|\(\w+\)=|:[\w-]+:.*|%.*|<!--.*-->|:{3,}.*|`{3,}.*)   # markup
+    | ^\s*(?:\d+\.\s|\([\w-]+\)=|:[\w-]+:.*|%.*|<!--.*-->|:{3,}.*|`{3,}.*)   # markup
     | \b\d+\.\d+\.\d+\b                     # versions
     | \b(?:Python|torch|PyTorch|CUDA|Triton|GCC|g\+\+|clang)\s\d[\d.]*
     | \#\d+ | \bGB\d+\b                     # issues and graph-break ids
@@ -52,6 +54,11 @@ COUNT = re.compile(
     r"|\btwice as (?:many|much|fast)\b|\bhalf (?:the|of the) (?:time|memory|graphs|kernels)\b",
     re.IGNORECASE,
 )
+VERDICT = re.compile(
+    r"\b(?:is|are|was|were|be|runs?|not|no) (?:\w+ )?(?:faster|slower|cheaper)\b"
+    r"|\b(?:is|are|comes?) free\b(?! of)|\b(?:beats?|loses? to|wins? (?:over|against))\b",
+    re.IGNORECASE,
+)
 
 
 def typed_numbers(page: Page, file: str) -> list[Failure]:
@@ -65,6 +72,34 @@ def typed_numbers(page: Page, file: str) -> list[Failure]:
         for line in [part.line + number]
         for found in numbers(text)
     ]
+
+
+def typed_verdicts(page: Page, file: str) -> list[Failure]:
+    """Return a failure for each verdict on speed in the page's prose that no value proves.
+
+    A heading may ask or name what a reader sees.
+    """
+    return [
+        Failure(
+            where=f"{file}:{part.line + number}", what=f"a typed verdict: {found!r}", remedy=BOUND
+        )
+        for part in page.parts
+        if isinstance(part, Prose)
+        for number, text, is_prose in prose_lines(part.text)
+        if is_prose and not text.startswith("#")
+        for found in verdicts(text)
+    ]
+
+
+def verdicts(line: str) -> list[str]:
+    """Return the verdicts of one line of prose that stand outside a role.
+
+    >>> verdicts("Compiled it is slower, and {verdict}`is faster <a.b < a.c>` on a GPU.")
+    ['is slower']
+    >>> verdicts("Where it is no faster, the default beats it; a `faster` name is free of it.")
+    ['is no faster', 'beats']
+    """
+    return [match[0] for match in VERDICT.finditer(_without_sources(line))]
 
 
 def numbers(line: str) -> Iterator[str]:
@@ -81,7 +116,14 @@ def numbers(line: str) -> Iterator[str]:
     >>> list(numbers("A float32 on an H200, see #1234 and GB0170."))
     []
     """
-    # A role leaves a letter behind, so that no two words around it come together.
-    plain = ELSEWHERE.sub(" x ", re.sub(r"\{(?:value|verdict)\}`[^`]*`", " x ", line))
+    plain = _without_sources(line)
     yield from (match[0] for match in DIGITS.finditer(plain))
     yield from (match[0] for match in COUNT.finditer(plain))
+
+
+def _without_sources(line: str) -> str:
+    """Return a line without what has a source or quotes one.
+
+    Each leaves a letter behind, so that no two words around it come together.
+    """
+    return ELSEWHERE.sub(" x ", re.sub(r"\{(?:value|verdict)\}`[^`]*`", " x ", line))

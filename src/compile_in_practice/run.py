@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from compile_in_practice import ledger, outcome
 from compile_in_practice.environment import read_environment
 from compile_in_practice.failure import Failure
+from compile_in_practice.glossary import read_terms
 from compile_in_practice.jobs import Chain, Lab, chain_job, lab_job, labs, page_chains
+from compile_in_practice.lint import wrong_prose
 from compile_in_practice.page import page_name
 from compile_in_practice.progress import Progress
 from compile_in_practice.project import load_project
-from compile_in_practice.prose import typed_numbers
 from compile_in_practice.reading import page_paths, read_page
 from compile_in_practice.report import Report
 from compile_in_practice.runner import run_jobs
@@ -89,11 +90,12 @@ class _Run:
 
     def read(self) -> None:
         """Read all pages and labs; what is wrong as written is a failure."""
+        terms = read_terms(self.project.docs)
         for path in page_paths(self.project):
             page, failures = read_page(self.project, path)
             self.pages.append(page)
             self.report.failures += failures
-            self.report.failures += typed_numbers(page, self.project.shown(path))
+            self.report.failures += wrong_prose(page, self.project.shown(path), terms)
             self.chains += page_chains(page)
         for path in sorted(self.project.docs.rglob("*.*")):
             if path.suffix.lower() in OTHER_SOURCES:

@@ -60,6 +60,7 @@ EXPECTED = [
     ("options.md:18", "a fence needs a name in snake case, not ''"),
     ("options.md:22", "a value's name must be an identifier, not 'if'"),
     ("options.md:30", "continues 'nothing', which is no earlier fence"),
+    ("other-name.md:3", "a term under another name: 'graph split'"),
     ("output.md:9", "fence flood was stopped: it wrote too much output"),
     ("segfault.md:10", "fence crash died of SIGSEGV"),
     ("stops.md:16", "AssertionError"),
@@ -67,6 +68,7 @@ EXPECTED = [
     ("syntax.md:8", "SyntaxError: invalid syntax"),
     ("threads.md:3", "left threads running: Thread-1 (sleep)"),
     ("typed-number.md:3", "a typed number: '3'"),
+    ("typed-verdict.md:3", "a typed verdict: 'is slower'"),
     ("undefined-value.md:6", "value n: NameError: name 'm' is not defined"),
     (
         "undefined-value.md:6",
@@ -135,7 +137,7 @@ def test_the_command_fails_and_fails_again_when_repeated_unchanged(
 
 
 def test_the_run_counts_what_ran(first_run: tuple[int, list[str]], report: Report) -> None:
-    counts = f"torch {TORCH}: 34 pages, 11 fences ({{}} unchanged), 12 assertions held"
+    counts = f"torch {TORCH}: 37 pages, 11 fences ({{}} unchanged), 12 assertions held"
     assert counts.format(0) in first_run[1][-2]
     assert counts.format(11) in report.lines()[-1]
 

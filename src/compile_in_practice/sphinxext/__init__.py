@@ -21,6 +21,7 @@ from compile_in_practice.sphinxext import (
     releases,
     staging,
     takeaway,
+    terms,
     tracing,
 )
 
@@ -45,6 +46,8 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("symptom-list", matcher.SymptomList)
     app.add_directive("symptom-rate", matcher.SymptomRate)
     app.add_directive("tlparse-report", tracing.TlparseReport)
+    app.connect("doctree-read", terms.depend_on_glossary)
+    app.connect("doctree-resolved", terms.link_first_uses)
     app.connect("html-page-context", matcher.add_script)
     app.connect("html-page-context", markdown.write_page)
     app.connect("html-page-context", takeaway.link_downloads)
@@ -62,7 +65,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("build-finished", takeaway.pack, priority=900)
     app.connect("build-finished", locations.forget_after_warnings)
     return {
-        "env_version": 1,
+        "env_version": 2,
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }
