@@ -14,6 +14,7 @@ from nbformat.v4 import (
     new_output,
 )
 
+from compile_in_practice.answers import unfolded
 from compile_in_practice.page import Fence
 from compile_in_practice.values import substitute
 
@@ -143,6 +144,8 @@ def runnable(path: Path) -> str:
             cells.append(new_code_cell(f"%%writefile fence.py\n{source}", id=cell.id))
             start = {"outputs": cell.outputs, "execution_count": cell.execution_count}
             cells.append(new_code_cell(f"!{told['command']}", id=f"{cell.id[:58]}-start", **start))
+        elif cell.cell_type == "markdown":
+            cells.append(new_markdown_cell(unfolded(cell.source), id=cell.id))
         else:
             cells.append(cell)
     metadata = {key: executed.metadata[key] for key in ("kernelspec", "language_info")}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice import ledger, outcome
+from compile_in_practice.answers import unmeasured
 from compile_in_practice.environment import read_environment
 from compile_in_practice.failure import Failure
 from compile_in_practice.glossary import read_terms
@@ -96,6 +97,7 @@ class _Run:
             self.pages.append(page)
             self.report.failures += failures
             self.report.failures += wrong_prose(page, self.project.shown(path), terms)
+            self.report.failures += unmeasured(page, self.project.shown(path))
             self.chains += page_chains(page)
         for path in sorted(self.project.docs.rglob("*.*")):
             if path.suffix.lower() in OTHER_SOURCES:

@@ -16,6 +16,8 @@ UNIMPORTED = "this fence does not import it"
 FLOAT = "a float (state a predicate over it)"
 EXPECTED = [
     ("a-leak-reader.md:25", "AssertionError"),
+    ("answer.md:3", "an answer that does not come from the run"),
+    ("answer.md:8", "'nobody.n': NameError: name 'nobody' is not defined"),
     ("asserts-nothing.md:3", "fence dead_branch asserted nothing"),
     ("asserts-nothing.md:11", "fence uncalled asserted nothing"),
     ("asserts-nothing.md:19", "fence hollow_helper asserted nothing"),
@@ -137,7 +139,7 @@ def test_the_command_fails_and_fails_again_when_repeated_unchanged(
 
 
 def test_the_run_counts_what_ran(first_run: tuple[int, list[str]], report: Report) -> None:
-    counts = f"torch {TORCH}: 37 pages, 11 fences ({{}} unchanged), 12 assertions held"
+    counts = f"torch {TORCH}: 38 pages, 11 fences ({{}} unchanged), 12 assertions held"
     assert counts.format(0) in first_run[1][-2]
     assert counts.format(11) in report.lines()[-1]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from compile_in_practice.sphinxext import (
     addresses,
+    answers,
     assets,
     cells,
     drawings,
@@ -17,6 +18,7 @@ from compile_in_practice.sphinxext import (
     locations,
     markdown,
     matcher,
+    path,
     redirects,
     releases,
     staging,
@@ -38,10 +40,21 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("config-inited", galleries.redraw_changed, priority=3)
     app.connect("config-inited", releases.point_to_current, priority=4)
     app.connect("config-inited", matcher.write_data, priority=4)
+    app.connect("env-get-outdated", path.read_again)
     app.connect("builder-inited", staging.keep_notebooks_out_of_the_tree)
     app.add_transform(cells.MarkCells)
+    app.add_transform(answers.FoldFences)
+    app.add_transform(path.CountMinutes)
     app.add_post_transform(cells.CopyWithChain)
+    app.add_post_transform(path.ShowPath)
     app.add_post_transform(drawings.InlineDrawings)
+    app.add_node(
+        answers.answer,
+        html=(answers.open_answer, answers.close_answer),
+        text=(answers.pass_answer, answers.pass_answer),
+    )
+    app.add_directive("answer", answers.Answer)
+    app.add_directive("learning-path", path.LearningPath)
     app.add_directive("symptom-matcher", matcher.SymptomMatcher)
     app.add_directive("symptom-list", matcher.SymptomList)
     app.add_directive("symptom-rate", matcher.SymptomRate)
