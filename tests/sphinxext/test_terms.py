@@ -1,58 +1,86 @@
-"""A page links a term where it first uses it."""
+"""Terms of the glossary, defined where a page first uses them."""
 
 import re
-from pathlib import Path
 
-from tests.sphinxext.conftest import Site
+import pytest
 
-INDEX = "# Index\n\n```{toctree}\npage\nother\nlab/index\nreference/glossary\n```\n"
-GLOSSARY = """# Glossary
+from tests.sphinxext.conftest import Site, make_site
+
+INDEX = "# Index\n\n```{toctree}\npage\nother\nlab/index\nmodule/page\nreference/glossary\n```\n"
+GLOSSARY = """\
+# Glossary
 
 :::{glossary}
 graph
-  The *operators* of a frame.
+  Operators that were captured.
 
 graph break
-  Where a graph ends.
-  Elsewhere: graph split.
+  A place where capture & tracing end unmistakably.
 
-mode
-  A bundle of settings.
+bucket
+  A length to pad to.
+:::
+
+:::{glossary}
+ledger
+  A file of this site.
 :::
 """
-PAGE = """# Graphs and modes
+PAGE = """\
+# A page on a graph break
 
-See `graph` and [a graph](other.md), a subgraph and a mode.
-Graph breaks end graphs; a graph break ends a graph.
+[A graph break](../other.md), `graph break`, and the ledger.
 
-```python
-graph = 1
-```
+| graph break |
+| --- |
+| graph break |
+
+Graph breaks end a graph, a graph break ends no paragraph, and a bucket is DDP's.
 """
 
 
-def build(site: Site, glossary: str = GLOSSARY) -> list[str]:
-    """Return the links of the page to terms, as HTML."""
+@pytest.fixture(scope="module")
+def defined(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    site = make_site(tmp_path_factory.mktemp("site"))
     site.page("index", [(0, INDEX)], source=INDEX)
-    site.page("reference/glossary", [(0, glossary)], source=glossary)
-    site.page("page", [(0, PAGE)], source=PAGE)
+    site.page("reference/glossary", [(0, GLOSSARY)], source=GLOSSARY)
+    site.page("module/page", [(0, PAGE)], source=PAGE)
     done = site.build()
     assert (done.returncode, done.stderr) == (0, "")
-    return re.findall(r'<a class="cip-term[^>]*>[^<]*</a>', site.html("page"))
+    return site
 
 
-def test_the_first_use_in_prose_is_a_link_with_the_meaning(site: Site) -> None:
-    breaks, graphs = build(site)
-    assert breaks.endswith(">Graph breaks</a>")
-    assert graphs.endswith(">graphs</a>")
-    assert 'href="reference/glossary.html#term-graph-break"' in breaks
-    assert 'title="Where a graph ends."' in breaks
-    assert "cip-term" not in site.html("reference/glossary")
+def links(site: Site) -> list[tuple[str, str]]:
+    return re.findall(
+        r'<a href="([^"]*#term-[^"]*)" aria-describedby="[^"]*">([^<]*)</a>',
+        site.html("module/page"),
+    )
 
 
-def test_another_meaning_makes_every_page_again(site: Site) -> None:
-    build(site)
-    before = Path(site.root, "out/other.html").stat().st_mtime_ns
-    breaks, _ = build(site, GLOSSARY.replace("Where a graph ends.", "A place."))
-    assert 'title="A place."' in breaks
-    assert Path(site.root, "out/other.html").stat().st_mtime_ns > before
+def test_the_first_use_in_prose_is_linked_and_the_longest_term_wins(defined: Site) -> None:
+    glossary = "../reference/glossary.html#term-graph"
+    assert links(defined) == [(f"{glossary}-break", "Graph breaks"), (glossary, "graph")]
+
+
+def test_a_definition_is_text_of_the_page_that_the_link_names(defined: Site) -> None:
+    tip = (
+        'aria-describedby="definition-term-graph-break">Graph breaks</a>'
+        '<span class="cip-definition" role="tooltip" id="definition-term-graph-break">'
+        "A place where capture &amp; tracing end unmistakably.</span>"
+    )
+    assert tip in defined.html("module/page")
+
+
+def test_search_finds_a_definition_in_the_glossary_alone(defined: Site) -> None:
+    index = (defined.root / "out" / "searchindex.js").read_text(encoding="utf-8")
+    found = re.search(r'"unmistak\w*": ?(\[[^\]]*\]|\d+)', index)
+    assert found is not None
+    assert found[1].isdigit()  # one page
+
+
+def test_another_definition_reaches_the_pages_that_show_it(defined: Site) -> None:
+    changed = GLOSSARY.replace("that were captured", "of a frame")
+    defined.page("reference/glossary", [(0, changed)], source=changed)
+    done = defined.build()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Operators of a frame." in defined.html("module/page")

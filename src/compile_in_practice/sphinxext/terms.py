@@ -1,96 +1,146 @@
-"""Links each page's first use of a term to the glossary, with the meaning on hover."""
+"""Terms of the glossary: linked where a page first uses them, defined on hover and focus.
+
+The definition is text of the page, so that nothing is fetched; a tap follows the link.
+"""
 
 from __future__ import annotations
 
+import html
 import re
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from docutils import nodes
 from sphinx import addnodes
-
-from compile_in_practice.glossary import PAGE, Term, read_terms, spelled
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from docutils.nodes import Element
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+    from sphinx.writers.html5 import HTML5Translator
 
-GLOSSARY = PAGE.removesuffix(".md")
-NOT_READ = ("reference/api", "reference/changelog", "reference/readings", GLOSSARY)
-# In a sentence these mostly mean something else: a mode of gradients, to skip a line.
-TOO_COMMON = {"dynamic", "evidence", "lab", "lease", "mode", "record", "skip", "static", "symptom"}
-NO_PROSE = (
-    nodes.reference, nodes.literal, nodes.literal_block, nodes.title, nodes.term, nodes.raw,
-    nodes.rubric, nodes.caption, addnodes.pending_xref, addnodes.toctree,
-)  # fmt: skip
-GENERATED = {"cip-ledger", "cip-symptoms", "cip-symptom-group", "cell_output"}
-
-
-def depend_on_glossary(app: Sphinx, _doctree: nodes.document) -> None:
-    """Have each page made again when the glossary changes."""
-    if (path := Path(app.confdir, PAGE)).exists():
-        app.env.note_dependency(str(path))
+GLOSSARY = "reference/glossary"
+FOLDERS = ("module/", "how-to/", "reference/symptoms/")
+NOT_HERE = (nodes.literal, nodes.reference, nodes.title, nodes.entry, nodes.raw, nodes.caption)
+CUDA_GRAPHS = "module/cuda-graphs-and-autotuning"
+# Words that also mean something else: where they have the glossary's meaning.
+ONLY_ON = {
+    "bucket": {"module/dynamic-shapes", CUDA_GRAPHS},
+    "mode": {"module/is-it-worth-it", CUDA_GRAPHS},
+}
+NOT_ON = {"graph": {CUDA_GRAPHS}}  # it says so of the recordings
 
 
-def link_first_uses(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Put a link on the first place where the page's prose uses each term."""
-    if docname.startswith(NOT_READ):
-        return
-    pattern, terms = _terms(Path(app.confdir))
-    anchors = app.env.domains.standard_domain.objects
-    seen: set[str] = set()
-    for text in [*doctree.findall(nodes.Text)]:
-        if not _is_prose(text):
+class definition_tip(nodes.Inline, nodes.Element):  # noqa: N801  # as docutils names nodes
+    """A definition; as an attribute, so that search does not find it on each page."""
+
+
+class Term(NamedTuple):
+    """A term of the glossary: its anchor, and its definition as plain text."""
+
+    anchor: str
+    text: str
+
+
+class DefineTerms(SphinxPostTransform):
+    """Links the first use of each term, and puts its definition beside it."""
+
+    default_priority = 30  # the path's line stands by then
+    formats = ("html",)
+
+    def run(self, **_kwargs: object) -> None:
+        """Go through the page in reading order; the longest term wins."""
+        if not self.env.docname.startswith(FOLDERS) or GLOSSARY not in self.env.all_docs:
+            return
+        left = {
+            word: term
+            for word, term in read_terms(self.env).items()
+            if self.env.docname in ONLY_ON.get(word, {self.env.docname} - NOT_ON.get(word, set()))
+        }
+        for text in list(_prose(self.document)):
+            found = list(self._linked(str(text), left))
+            if len(found) > 1:
+                text.parent.replace(text, found)
+
+    def _linked(self, text: str, left: dict[str, Term]) -> Iterator[nodes.Node]:
+        """Yield the parts of `text`; a term that was linked is left no more."""
+        start = 0
+        while left and (match := _pattern(left).search(text, start)):
+            word = _word(match["word"], left)
+            yield nodes.Text(text[start : match.start()])
+            yield self._link(match[0], left.pop(word))
+            start = match.end()
+        yield nodes.Text(text[start:])
+
+    def _link(self, shown: str, term: Term) -> nodes.Node:
+        uri = self.app.builder.get_relative_uri(self.env.docname, GLOSSARY)
+        tip = f"definition-{term.anchor}"
+        link = definition_tip(shown, uri=f"{uri}#{term.anchor}", tip=tip, definition=term.text)
+        link += nodes.Text(shown)
+        return nodes.inline("", "", link, classes=["cip-term"])
+
+
+def read_terms(env: BuildEnvironment) -> dict[str, Term]:
+    """The terms of PyTorch by name; the words of this site stand in a list of their own."""
+    glossary = next(iter(env.get_doctree(GLOSSARY).findall(addnodes.glossary)))
+    return {
+        term.astext(): Term(term["ids"][0], item[-1].astext().replace("\n", " "))
+        for item in glossary.findall(nodes.definition_list_item)
+        for term in item.findall(nodes.term)
+    }
+
+
+def read_again(
+    _app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], _gone: set[str]
+) -> Iterable[str]:
+    """The pages that show definitions, where the glossary changed."""
+    changes = GLOSSARY in added | changed
+    return [page for page in env.all_docs if page.startswith(FOLDERS)] if changes else []
+
+
+def _prose(document: nodes.document) -> Iterator[nodes.Text]:
+    """The texts of paragraphs that are no link, code, heading or cell of a table."""
+    for paragraph in document.findall(nodes.paragraph):
+        if "cip-path" in paragraph["classes"] or _within(paragraph):
             continue
-        pieces: list[nodes.Node] = []
-        plain, end = text.astext(), 0
-        for match, name in _uses(pattern, plain, terms):
-            if name in seen:
-                continue
-            seen.add(name)
-            _, anchor = anchors["term", name]
-            address = app.builder.get_relative_uri(docname, GLOSSARY)
-            link = nodes.reference(
-                "", match[0], internal=True, refuri=f"{address}#{anchor}",
-                reftitle=re.sub(r"[`*]", "", terms[name.lower()].meaning), classes=["cip-term"],
-            )  # fmt: skip
-            pieces += [nodes.Text(plain[end : match.start()]), link]
-            end = match.end()
-        if pieces:
-            text.parent.replace(text, [*pieces, nodes.Text(plain[end:])])
+        for text in paragraph.findall(nodes.Text):
+            if not _within(text):
+                yield text
 
 
-def _uses(
-    pattern: re.Pattern[str], plain: str, terms: dict[str, Term]
-) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield each use of a term, longer terms first, with the term's own name."""
-    for match in pattern.finditer(plain):
-        for term in terms.values():
-            if re.fullmatch(spelled(term.name), match[0], re.IGNORECASE):
-                yield match, term.name
-                break
+def _within(node: nodes.Node) -> bool:
+    parent = node.parent
+    while parent is not None:
+        if isinstance(parent, NOT_HERE):
+            return True
+        parent = parent.parent
+    return False
 
 
-@cache
-def _terms(docs: Path) -> tuple[re.Pattern[str], dict[str, Term]]:
-    """Return one pattern for all terms, and the terms by name in lower case."""
-    chosen = [term for term in read_terms(docs) if term.name not in TOO_COMMON]
-    chosen.sort(key=lambda term: -len(term.name))
-    any_term = "|".join(spelled(term.name) for term in chosen) or r"(?!)"
-    before = r"(?<!stack )(?<![\w./-])"
-    pattern = re.compile(f"{before}(?:{any_term})(?![-/])", re.IGNORECASE)
-    return pattern, {term.name.lower(): term for term in chosen}
+def _pattern(words: Iterable[str]) -> re.Pattern[str]:
+    """A pattern for any of the words, the longest first, with a capital or a plural."""
+    each = sorted(words, key=len, reverse=True)
+    either = "|".join(f"{_first(word)}{re.escape(word[1:])}" for word in each)
+    return re.compile(rf"(?<![\w-])(?P<word>{either})s?(?![\w-])")
 
 
-def _is_prose(text: nodes.Text) -> bool:
-    """Return whether a text is part of a sentence that somebody wrote."""
-    node = text.parent
-    in_paragraph = False
-    while node is not None:
-        if isinstance(node, NO_PROSE) or GENERATED & set(node.get("classes", ())):
-            return False
-        in_paragraph |= isinstance(node, nodes.paragraph)
-        node = node.parent
-    return in_paragraph
+def _first(word: str) -> str:
+    """The first letter, which a sentence may write as a capital."""
+    return f"[{word[0]}{word[0].upper()}]" if word[0].islower() else re.escape(word[0])
+
+
+def _word(found: str, words: dict[str, Term]) -> str:
+    return found if found in words else found[0].lower() + found[1:]
+
+
+def open_term(self: HTML5Translator, node: Element) -> None:
+    """Begin the link, which names its definition."""
+    self.body.append(f'<a href="{html.escape(node["uri"])}" aria-describedby="{node["tip"]}">')
+
+
+def close_term(self: HTML5Translator, node: Element) -> None:
+    """End the link; the definition follows it, so that a pointer can move onto it."""
+    tip = f'<span class="cip-definition" role="tooltip" id="{node["tip"]}">'
+    self.body.append(f"</a>{tip}{html.escape(node['definition'])}</span>")
