@@ -267,7 +267,7 @@ for record in records:
         row["floor"] = row["weight_gb"] / rate * 1e3
     columns = {
         "way": "name",
-        "ms a token": "median_ms:.2f",
+        "ms a token": "median_ms:.3f",
         "tokens/s": "tokens_per_s:.0f",
         "floor ms": "floor:.2f",
     }
@@ -305,8 +305,14 @@ for record in records:
 # :value:`records.decode.small_growing.median_ms:.1f` eager.
 
 for record in records:
-    bars([record], unit="ms a token", only=("small_growing", "small_static", "small_marked"))
-    bars([record], unit="ms a token", only="large_")
+    small = ("small_growing", "small_static", "small_marked")
+    bars([record], unit="ms a token", only=small, shorten="small_")
+
+# %%
+# The larger model.
+
+for record in records:
+    bars([record], unit="ms a token", only="large_", shorten="large_")
 
 # %%
 # The prefill answers prompts of different lengths, one after the other. ``dynamic=False`` makes

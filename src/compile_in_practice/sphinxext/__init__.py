@@ -14,6 +14,7 @@ from compile_in_practice.sphinxext import (
     cells,
     drawings,
     galleries,
+    listings,
     llms,
     locations,
     markdown,
@@ -50,6 +51,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_post_transform(path.ShowPath)
     app.add_post_transform(terms.DefineTerms)
     app.add_post_transform(drawings.InlineDrawings)
+    app.add_post_transform(listings.FoldListings)
     app.add_node(
         answers.answer,
         html=(answers.open_answer, answers.close_answer),
