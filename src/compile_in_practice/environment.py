@@ -29,7 +29,7 @@ SETTINGS = {
     # torch brings no numpy and says so at the first aot_eager compile: not ours to show
     "PYTHONWARNINGS": "ignore:Failed to initialize NumPy:UserWarning",
 }
-INTO_RESULTS = ("experiment.py", "jobs.py", "normalize.py", "outcome.py")
+INTO_RESULTS = ("experiment.py", "jobs.py", "normalize.py", "outcome.py", "xray.py")
 FRESH = "COMPILE_IN_PRACTICE_FRESH"
 
 

@@ -118,6 +118,7 @@ def chain_job(
         "fresh": fresh_mode() or not env.keys() <= SET_AFTER_IMPORT,
         "limit_s": chain.limit_s(project.limit_s),
         "inductor": False,
+        "trace": True,
     }
 
 

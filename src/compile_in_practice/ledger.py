@@ -195,13 +195,31 @@ def elsewhere(
     """Return what other releases measured differently: release, value name, value."""
     found: dict[str, dict[str, Any]] = {}
     for release, ledger in ledgers.items():
-        if release == torch or ledger.get(item.name, {}).get("source") != item.source:
+        if release == torch or not _has(ledger, item):
             continue
         for name, value in item.values.items():
             old = stored(ledger, item.name, name, here)
             if old is not MISSING and differ(old, value):
                 found.setdefault(release, {})[name] = old
     return found
+
+
+def by_release(
+    ledgers: dict[str, Ledger], item: Measured, torch: str, here: dict[str, str]
+) -> dict[str, dict[str, Any]]:
+    """Return each value as every release gives it, oldest first, this run's included."""
+    known = [name for name, entries in ledgers.items() if _has(entries, item)]
+    found: dict[str, dict[str, Any]] = {name: {} for name in item.values}
+    for release in sorted({*known, torch}, key=Version):
+        for name, value in item.values.items():
+            told = value if release == torch else stored(ledgers[release], item.name, name, here)
+            if told is not MISSING:
+                found[name][release] = told
+    return found
+
+
+def _has(entries: Ledger, item: Measured) -> bool:
+    return bool(entries.get(item.name, {}).get("source") == item.source)
 
 
 def outdated(ledgers: dict[str, Ledger], measured: Iterable[Measured], torch: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from compile_in_practice.values import Scope
 
 KERNELSPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}
+LONG_LOG = 8  # lines; a longer one is in the control, but for the lines that `log` names
 LANGUAGE = {"name": "python", "file_extension": ".py", "pygments_lexer": "ipython3"}
 
 
@@ -41,6 +42,8 @@ class Shown:
         reason: why the code was not run, or is pure setup.
         values: the named values, for the reader of the notebook's metadata.
         elsewhere: what other releases measured: release, value name, value.
+        releases: each value on every release: value name, release, value.
+        xray: what Dynamo made of it, None where nothing was compiled.
 
     """
 
@@ -51,6 +54,8 @@ class Shown:
     reason: str = ""
     values: dict[str, Any]
     elsewhere: dict[str, dict[str, Any]]
+    releases: dict[str, dict[str, Any]] = field(default_factory=dict)
+    xray: dict[str, Any] | None = None
 
 
 def make_notebook(
@@ -111,6 +116,8 @@ def _code(fence: Fence, shown: Shown, by_name: dict[str, Fence]) -> Any:
         told["command"] = command(fence)
     if chain := _before(fence, by_name):
         told["chain"] = chain
+    if below := _below(fence, shown):
+        told["below"] = below
     outputs = [
         new_output("stream", name=name, text=text)
         for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr))
@@ -126,6 +133,20 @@ def _code(fence: Fence, shown: Shown, by_name: dict[str, Fence]) -> Any:
     )
 
 
+def _below(fence: Fence, shown: Shown) -> dict[str, Any]:
+    """Return what stands in the closed control under a fence, as far as there is any."""
+    below: dict[str, Any] = {}
+    if shown.xray is not None:
+        below["xray"] = shown.xray
+    if shown.releases:
+        below["values"] = shown.releases
+    lines = shown.stderr.splitlines()
+    if len(lines) > LONG_LOG:
+        below["log"] = shown.stderr
+        below["named"] = [line for line in lines if any(text in line for text in fence.log)]
+    return below
+
+
 def runnable(path: Path) -> str:
     """Return the notebook at `path` as one that runs from top to bottom in Jupyter.
 
@@ -136,6 +157,7 @@ def runnable(path: Path) -> str:
     cells: list[Any] = []
     for cell in executed.cells:
         told = cell.metadata.get("cip", {})
+        told.pop("below", None)  # of the page alone
         if told.get("kind") == "not_run":
             code = f"```python\n{cell.source.rstrip()}\n```"
             cells.append(new_markdown_cell(f"Not run: {told['reason']}.\n\n{code}", id=cell.id))

@@ -7,6 +7,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from compile_in_practice import xray
 from compile_in_practice.failure import Failure
 from compile_in_practice.jobs import reads_log
 from compile_in_practice.page import script
@@ -33,6 +34,7 @@ class FenceResult:
         values: the named values.
         stdout: its standard output, normalized.
         stderr: its standard error, normalized.
+        xray: what Dynamo made of it, None where nothing was compiled.
 
     """
 
@@ -40,6 +42,7 @@ class FenceResult:
     values: dict[str, Any]
     stdout: str
     stderr: str
+    xray: dict[str, Any] | None
 
 
 def chain_outcome(
@@ -55,7 +58,8 @@ def chain_outcome(
         if event is None:
             failures.append(_died(place, fence, ended))
         else:
-            found, result = _cell_outcome(place, fence, event, _part(ended, index))
+            trace = [traced for traced in ended.trace if traced["cell"] == index]
+            found, result = _cell_outcome(place, fence, event, _part(ended, index), trace)
             failures += found
             if result is not None:
                 results[fence.name] = result
@@ -90,6 +94,14 @@ class _Place:
         start, fence = [s for s in self.starts if s[0] <= max(line, 1)][-1]
         return fence.first_line + max(line, 1) - start
 
+    def spot(self, line: int, fence: Fence) -> dict[str, Any]:
+        """Return where a line of fence.py stands, as `fence` tells its reader."""
+        start, owner = [s for s in self.starts if s[0] <= max(line, 1)][-1]
+        own = line - start
+        lines = owner.source.split("\n")
+        code = lines[own].strip() if 0 <= own < len(lines) else ""
+        return {"fence": "" if owner is fence else owner.name, "line": own + 1, "code": code}
+
     def failure(
         self,
         fence: Fence,
@@ -118,7 +130,11 @@ class _Place:
 
 
 def _cell_outcome(
-    place: _Place, fence: Fence, event: dict[str, Any], streams: tuple[str, str]
+    place: _Place,
+    fence: Fence,
+    event: dict[str, Any],
+    streams: tuple[str, str],
+    trace: list[dict[str, Any]],
 ) -> tuple[list[Failure], FenceResult | None]:
     if "inductor" in event:
         what = f"fence {fence.name} reaches Inductor, which needs a C++ toolchain to run"
@@ -142,8 +158,10 @@ def _cell_outcome(
         what = f"fence {fence.name} asserted nothing"
         remedy = "assert what it shows, or say why it cannot: `setup: reason`"
         failures.append(place.failure(fence, what, remedy=remedy))
-    result = FenceResult(n_held=n_held, values=values, stdout=stdout, stderr=stderr)
-    return failures, None if failures else result
+    if failures:
+        return failures, None
+    seen = xray.read(trace, lambda line: place.spot(line, fence))
+    return [], FenceResult(n_held=n_held, values=values, stdout=stdout, stderr=stderr, xray=seen)
 
 
 def _log_values(fence: Fence, stderr: str) -> tuple[dict[str, Any], dict[str, str]]:

@@ -74,7 +74,8 @@ def record_fences(root: Path, torch: str | None = None) -> tuple[Path, int, list
         def job(chain: Chain) -> dict[str, Any]:
             own = chain_job(project, environment, chain, scratch)
             limit_s = chain.limit_s(LIMIT_S)
-            return {**own, "fresh": True, "inductor": True, "limit_s": limit_s}
+            # A record keeps no trace, and Inductor's is long.
+            return {**own, "fresh": True, "inductor": True, "trace": False, "limit_s": limit_s}
 
         try:
             run_jobs(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from compile_in_practice.runner import Ended
 
 OTHER_SOURCES = {".rst", ".txt", ".ipynb"}
+READ_TRACE = "teach src/compile_in_practice/xray.py and worker/trace.py what it is called now"
 
 
 def build(root: Path, torch: str | None = None, *, width: int | None = None) -> Report:
@@ -245,6 +246,7 @@ class _Run:
                         name=name, where=where, source=lab.key, values=values, varies={}
                     )
                 )
+        self._tell_unknown_traces()
         if not running and not self.labs:
             self._fail("docs:1", "no page has a fence that runs", "a build must prove something")
         failed = {failure.where.partition(":")[0] for failure in self.report.failures}
@@ -267,6 +269,32 @@ class _Run:
                 f"{len(found.unknown)} names are not in the ledger of torch"
                 f" {self.environment.torch} yet: nox -s ledger -- {self.environment.torch}"
             )
+
+    def _tell_unknown_traces(self) -> None:
+        """Say that the X-ray cannot read this release, rather than show an empty one.
+
+        It is a failure on the releases that this site follows and a notice on any other.
+        """
+        unknown = [
+            fence
+            for chain in self.chains
+            for fence in chain.fences
+            if "problem" in (self.fences.get(fence.full_name, {}).get("xray") or {})
+        ]
+        if not unknown:
+            return
+        first = unknown[0]
+        where = f"{self.project.shown(self.project.docs / (first.page + '.md'))}:{first.line}"
+        what = (
+            f"the trace of torch {self.environment.torch} has a shape that is not known:"
+            f" {self.fences[first.full_name]['xray']['problem']}"
+        )
+        others = [f"and so for {len(unknown) - 1} other fences"] if len(unknown) > 1 else []
+        failure = Failure(where=where, what=what, details=tuple(others), remedy=READ_TRACE)
+        if self.environment.torch in self.project.releases:
+            self.report.failures.append(failure)
+        else:
+            self.report.notices.append(str(failure))
 
 
 def _exact(data: Any, prefix: str = "") -> Iterable[tuple[str, Any]]:

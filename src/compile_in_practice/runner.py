@@ -33,6 +33,7 @@ class Ended:
         events: what the job's own process reported, in order.
         stdout: what it wrote to standard output, one text for each cell.
         stderr: what it wrote to standard error, one text for each cell.
+        trace: what torch traced in it, an event each, normalized.
         crash: the stack that it left when it crashed or was stopped.
         status: exit status, negative for a signal.
         ending: `time` or `output` where a limit stopped it, else empty.
@@ -44,6 +45,7 @@ class Ended:
     events: list[dict[str, Any]]
     stdout: list[str]
     stderr: list[str]
+    trace: list[dict[str, Any]]
     crash: str
     status: int
     ending: str
@@ -185,19 +187,32 @@ def _ended(job: Job, event: dict[str, Any]) -> Ended:
     for name in ("stdout", "stderr"):
         raw = _read(scratch / name, job["output_kb"] * 2**10)
         texts[name] = [normalize(part, job["scratch"]) for part in raw.split(mark)]
-    lines = _read(scratch / "events.jsonl").splitlines(keepends=True)
     written = sum(_size(scratch / name) for name in ("stdout", "stderr"))
     too_much = "output" if written > job["output_kb"] * 2**10 else ""  # written between two looks
     return Ended(
-        events=[json.loads(line) for line in lines if line.endswith("\n")],
+        events=_json_lines(scratch / "events.jsonl"),
         stdout=texts["stdout"],
         stderr=texts["stderr"],
+        trace=[_normal(event, job["scratch"]) for event in _json_lines(scratch / "trace.jsonl")],
         crash=_read(scratch / "crash") or _read(scratch / "start"),
         status=event["status"],
         ending=event["ending"] or too_much,
         left=event["left"],
         seconds=event["seconds"],
     )
+
+
+def _normal(told: Any, scratch: str) -> Any:
+    """Return what an event of the trace tells, each text as it is in any run."""
+    if isinstance(told, dict):
+        return {key: _normal(value, scratch) for key, value in told.items()}
+    return normalize(told, scratch) if isinstance(told, str) else told
+
+
+def _json_lines(path: Path) -> list[dict[str, Any]]:
+    """Return what the whole lines of a file hold; its writer may have been killed."""
+    lines = _read(path).splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def _size(path: Path) -> int:

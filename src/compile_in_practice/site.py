@@ -165,9 +165,14 @@ def _run_fence(site: Site, name: str) -> Shown:
     elsewhere = ledger.elsewhere(
         site.ledgers, measured, site.environment.torch, site.environment.varies_by
     )
+    releases = ledger.by_release(
+        site.ledgers, measured, site.environment.torch, site.environment.varies_by
+    )
+    xray = result["xray"]
     return Shown(
         kind="run", stdout=result["stdout"], stderr=result["stderr"],
-        values=result["values"], elsewhere=elsewhere,
+        values=result["values"], elsewhere=elsewhere, releases=releases,
+        xray=None if xray is None or "problem" in xray else xray,
     )  # fmt: skip
 
 

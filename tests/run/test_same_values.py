@@ -57,7 +57,7 @@ def test_every_probe_ran_in_both_modes(forked: Report, fresh: Report) -> None:
 
 
 @pytest.mark.parametrize("name", FENCES)
-@pytest.mark.parametrize("kind", ["values", "stdout", "stderr", "n_held"])
+@pytest.mark.parametrize("kind", ["values", "stdout", "stderr", "n_held", "xray"])
 def test_a_fork_and_a_fresh_interpreter_give_the_same(
     forked: Report, fresh: Report, name: str, kind: str
 ) -> None:

@@ -11,6 +11,7 @@ from compile_in_practice.sphinxext import (
     addresses,
     answers,
     assets,
+    below,
     cells,
     drawings,
     galleries,
@@ -44,6 +45,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("env-get-outdated", path.read_again)
     app.connect("env-get-outdated", terms.read_again)
     app.connect("builder-inited", staging.keep_notebooks_out_of_the_tree)
+    below.register(app)
     app.add_transform(cells.MarkCells)
     app.add_transform(answers.FoldFences)
     app.add_transform(path.CountMinutes)

@@ -9,6 +9,7 @@ from docutils import nodes
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from compile_in_practice.sphinxext import below
 from compile_in_practice.sphinxext.markdown import fenced
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ LINES = {"Evidence: torch ": "cip-evidence", "Elsewhere: ": "cip-elsewhere"}
 
 
 class MarkCells(SphinxTransform):
-    """Puts the command and the mark of a cell above its code."""
+    """Puts the command and the mark of a cell above its code, and the control below."""
 
     default_priority = 500
 
@@ -37,6 +38,7 @@ class MarkCells(SphinxTransform):
             for place, node in enumerate(above):
                 node.source, node.line = cell.source, cell.line
                 cell.insert(place, node)
+            below.add(cell, told.get("below", {}))
         for line in self.document.findall(nodes.paragraph):
             for start, css_class in LINES.items():
                 if line.astext().startswith(start):

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compile_in_practice.worker import fence
+from compile_in_practice.worker import fence, trace
 from compile_in_practice.worker.torch_alone import TorchAlone
 
 if TYPE_CHECKING:
@@ -103,7 +103,10 @@ def _run_chain(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
         del sys.modules[name]
     Path(fence.FILE).write_text(job["script"], encoding="utf-8")
     module = fence.main_module(job["scratch"])
+    tracer = trace.start(Path("trace.jsonl")) if job["trace"] else None
     for index, cell in enumerate(job["cells"]):
+        if tracer is not None:
+            tracer.cell = index
         if index:
             for stream in (sys.stdout, sys.stderr):
                 stream.write(job["mark"])
@@ -113,7 +116,9 @@ def _run_chain(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
             event = {"inductor": TorchAlone.inductor}
         tell({"cell": index, **event})
         if "held" not in event:
-            return
+            break
+    if tracer is not None:
+        tracer.stop()
 
 
 def _run_lab(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
