@@ -22,13 +22,16 @@ Event = dict[str, Any]
 Spot = dict[str, Any]
 
 MOST_COMPILES = 8
-MOST_LINES = 60
+MOST_LINES = 48
 MOST_GUARDS = 24
 MOST_REASONS = 4
 MOST_CHARACTERS = 240
+WIDE = 88
 
 ERASED = re.compile(r";\s+(?:\w+ = )+None$")
 FROM = re.compile(r"^((?:    )*) ?# File: (?:fence\.py:\d+|(.+):\d+) in \w+, code: (.*)$")
+ALIAS = re.compile(r"^ +(\w+) = (\w+)$")
+PARAMETER = re.compile(r"\b(\w+): \"")
 NOT_KNOWN = "# No stacktrace found for following nodes"
 GUARD = re.compile(r"^[| ]*\+- ([A-Z][A-Z_]+): (.*)$")
 KEYS = re.compile(r"DispatchKeySet\([^)]*\), ")
@@ -39,6 +42,9 @@ FRAME = re.compile(r'File "fence\.py", line (\d+)')
 BROKE_AT = re.compile(r"user code at (.+):(\d+)")
 REASON = re.compile(r"^(?:Graph Break Reason: )?(\S.*)\n\s+Explanation: (.+)$", re.MULTILINE)
 BARE_REASON = re.compile(r"^Graph Break Reason: (.+)()$", re.MULTILINE)
+ADDRESS = re.compile(r"(?<![\d.])\d{12,}(?![\d.])")
+VERSION = re.compile(r"(___dict_version\(.*\) == )\d+")
+OF_THE_PROCESS = ("DEFAULT_DEVICE", "GLOBAL_STATE", "TORCH_FUNCTION_MODE_STACK")
 IDENTIFIER = re.compile(r"/(gb\d{4})\b", re.IGNORECASE)
 
 
@@ -135,7 +141,7 @@ def _add(compiled: Compile, event: Event, find: Callable[[int], Spot]) -> None:
     """Put what an event tells into the compile that it belongs to."""
     name, text = event["name"], event["payload"]
     if name == "dynamo_output_graph":
-        compiled.graph, compiled.n_cut = _cut(_code(text), MOST_LINES)
+        compiled.graph, compiled.n_cut = _cut(ADDRESS.sub("...", _code(text)), MOST_LINES)
     elif name == "dynamo_graph_break_reason":
         if (found := _break(text, find)) not in compiled.breaks:  # a restart tells it again
             compiled.breaks.append(found)
@@ -167,19 +173,36 @@ def _missing(compiled: Compile, metrics: dict[str, Any]) -> list[str]:
 
 
 def _code(text: str) -> str:
-    r"""Return a graph as code to read: no erasing of names, no empty lines.
+    r"""Return a graph as code to read.
 
-    >>> text = "class GraphModule:\n    def forward(self):\n        \n         # File: fence.py:3"
-    >>> print(_code(text + " in f, code: a = b + 1\n        a = b + 1;  b = None"))
-    def forward(self):
+    It erases no name, renames no parameter and has no empty line.
+
+    >>> text = "class GraphModule:\n    def forward(self, L_b_: \"f32[2]\"):\n        b = L_b_\n"
+    >>> text += "         # File: fence.py:3 in f, code: a = b + 1\n        a = b + 1;  b = None"
+    >>> print(_code(text))
+    def forward(self, b: "f32[2]"):
         # a = b + 1
         a = b + 1
     """
     lines = [ERASED.sub("", line.rstrip()) for line in text.split("\n")]
     lines = [line for line in lines if line and line.strip() != NOT_KNOWN]
-    if sum(line.lstrip().startswith("class ") for line in lines) == 1:
-        lines = [line.removeprefix("    ") for line in lines[1:]]
+    lines = [line.removeprefix("    ") for line in lines[1:]]  # the first names its class
+    inner = [place for place, line in enumerate(lines) if line.startswith("class ")]
+    own = inner[0] if inner else len(lines)
+    lines = [*_renamed(lines[:own]), *lines[own:]]
     return "\n".join(FROM.sub(_from, line) for line in lines)
+
+
+def _renamed(lines: list[str]) -> list[str]:
+    """Return a function whose parameters have the names that its body gives them."""
+    head, *body = lines
+    taken = set(PARAMETER.findall(head))
+    aliases = {m[2]: m[1] for line in body if (m := ALIAS.match(line)) and m[2] in taken}
+    head = PARAMETER.sub(lambda match: f'{aliases.get(match[1], match[1])}: "', head)
+    if len(head) > WIDE:
+        head = head.replace("(self, ", "(\n    self, ").replace('", ', '",\n    ')
+    rest = [line for line in body if not ((m := ALIAS.match(line)) and m[2] in aliases)]
+    return [*head.split("\n"), *rest]
 
 
 def _from(match: re.Match[str]) -> str:
@@ -193,7 +216,7 @@ def _cut(text: str, most: int) -> tuple[str, int]:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
+    text = VERSION.sub(r"\1...", ADDRESS.sub("...", " ".join(text.split())))
     return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"
 
 
@@ -229,14 +252,17 @@ def _guards(text: str) -> list[str]:
     ["L['x'] == 2", 'of the process: utils_device.CURRENT_DEVICE == None']
     """
     found: Counter[str] = Counter()
+    ambient: list[str] = []
     for line in text.split("\n"):
         if (match := GUARD.match(line)) is not None:
             guard = AGAINST.sub("", TRAILING.sub("", KEYS.sub("", match[2])))
-            found[_short(MARKED.sub(r"\1, '_dynamo_..._indices') == False", guard))] += 1
+            if match[1] in OF_THE_PROCESS or "saved_tensors_hooks" in guard:
+                ambient.append(guard)
+            else:
+                found[_short(MARKED.sub(r"\1, '_dynamo_..._indices') == False", guard))] += 1
     lines = {one: f"{one}, {n} of them" if n > 1 else one for one, n in found.items()}
     local = [line for one, line in lines.items() if "L[" in one]
-    wide = [line for one, line in lines.items() if "G[" in one and "L[" not in one]
-    ambient = [line for one, line in lines.items() if "G[" not in one and "L[" not in one]
+    wide = [line for one, line in lines.items() if "L[" not in one]
     own = [*local, *wide]
     hidden = len(own) - MOST_GUARDS
     shown = [*own[:MOST_GUARDS], f"and {hidden} more lines"] if hidden > 0 else own

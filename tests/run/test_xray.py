@@ -40,7 +40,8 @@ def seen(fences: Fences) -> Fences:
 
 def test_a_graph_is_code_to_read(seen: Fences) -> None:
     lines = seen["broken"]["compiles"][0]["graph"].splitlines()
-    assert lines[0].startswith("def forward(self, L_x_:")
+    assert re.fullmatch(r'def forward\(self, l_x_: "f32\[3\].*"\):', lines[0])
+    assert "L_x_" not in "".join(lines)
     at = lines.index("    # y = x.sin()")
     assert lines[at + 1].endswith("= l_x_.sin()")
     assert "None" not in lines[at + 1]
