@@ -119,7 +119,6 @@ if (typeof document !== "undefined" && document.getElementById("symptom-matcher"
       : input.value.trim() && "No entry shares a rare word with this; the list below has all.";
   };
 
-  form.hidden = false;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     show();

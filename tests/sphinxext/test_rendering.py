@@ -177,3 +177,9 @@ def test_a_page_leads_to_the_report_or_says_why_there_is_none(
     assert (done.returncode, done.stderr) == (0, "")
     assert sentence in text(site.html("other"))
     assert (site.root / "out/tlparse/index.html").exists() is (not problem)
+
+
+def test_a_page_shows_furos_switch_from_the_first_paint(built: Site) -> None:
+    """Furo's own script comes last, and the title made room for the switch."""
+    head, _, _ = built.html("page").partition("<body>")
+    assert 'document.documentElement.classList.remove("no-js")' in head

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 DATA = "symptom-data.js"
 FORM = """
-<form class="cip-matcher" id="symptom-matcher" hidden>
+<noscript><style>form.cip-matcher { display: none }</style></noscript>
+<form class="cip-matcher" id="symptom-matcher">
 <label for="symptom-text">What you see: an error, a log, or your own words</label>
 <textarea id="symptom-text" rows="7" spellcheck="false" autocapitalize="off"
  aria-describedby="symptom-help"></textarea>
@@ -39,7 +40,7 @@ class SymptomMatcher(SphinxDirective):
     """The form."""
 
     def run(self) -> list[nodes.Node]:
-        """Return it as HTML; the script shows the form, so without it there is none."""
+        """Return it as HTML; it holds its place from the start, but where no script runs."""
         self.env.metadata[self.env.docname]["symptom_matcher"] = "yes"
         return [nodes.raw("", FORM, format="html")]
 
