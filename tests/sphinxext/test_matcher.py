@@ -96,6 +96,14 @@ def test_every_page_has_the_field_with_a_name(matched: Site) -> None:
         assert re.search(r'action="[./]*search\.html"', form)
 
 
+def test_the_search_page_has_a_heading_and_a_field_of_its_own(matched: Site) -> None:
+    html = matched.html("search")
+    assert "<h1>Search</h1>" in html
+    assert re.search(
+        r'<label for="cip-q">.*?<input id="cip-q" type="search" name="q"', html, re.DOTALL
+    )
+
+
 def test_the_rate_and_the_misses_are_those_of_the_file(matched: Site) -> None:
     html = re.sub(r"<[^>]+>", "", matched.html("reference/symptoms"))
     assert "9 outputs from public reports" in html
