@@ -3,7 +3,7 @@
 "use strict";
 
 const symptoms = (() => {
-  const LOG_PREFIX = /^(?:\[?rank\d+\]?:?\s*)?[VDIWEC]\d{4} [\d:.]+ \d+ \S+\](?: \[[\d/_]+\])?(?: \[__\w+\])?/;
+  const LOG_PREFIX = /^(?:\[?rank\d+\]?:?\s*)?(?:[VDIWEC]\d{4} [\d:.]+ \d+ )?(?:\S+\.py:\d+\](?: \[[\d/_]+\])?(?: \[__\w+\])?|\[[\d :,-]+\] [\w.]+: \[[A-Z]+\])/;
   const FRAME = /^\s*File\s+"?[^\n]*,? (?:line \d+|in )/;
   const CODE_OF_A_FRAME = /^(?:\s*(?:-->\s*)?\d+\s|\s{4,}|[\s^~]*$)/;
   const NOISE = [
@@ -15,12 +15,27 @@ const symptoms = (() => {
     /\b(?:please do this especially if|For even more developer context).*$/gm,
   ];
 
+  // A guard on a value has no word of its own: its names and numbers are yours.
+  const GUARDS = [
+    ["guard-number", /^[\s-]*(?:\d+\/\d+: )?(?:L\[\W\w+\W\]|[A-Za-z]\w*) == -?[\d.]/],
+    ["guard-attribute", /^[\s-]*(?:\d+\/\d+: )?(?:L\[\W\w+\W\]|\w+)[\w.[\]'"]*\.\w+ == \S/],
+  ];
+
+  // The lines of a text, without what a log puts before each, nor the indentation of all.
+  function lines(text) {
+    const bare = text
+      .split(/\r?\n/)
+      .map((line) => line.replace(LOG_PREFIX, "").replace(/^\[?rank\d+\]?:?\s?/, ""));
+    const indents = bare.filter((line) => line.trim()).map((line) => line.search(/\S/));
+    const common = indents.length ? Math.min(...indents) : 0;
+    return bare.map((line) => line.slice(common));
+  }
+
   function clean(text) {
     const ids = text.match(/\bgb\d{4,}\b/gi) || [];
     const kept = [];
     let inFrame = false;
-    for (const raw of text.split(/\r?\n/)) {
-      const line = raw.replace(LOG_PREFIX, "").replace(/^\[?rank\d+\]?:?\s?/, "");
+    for (const line of lines(text)) {
       if (FRAME.test(line)) {
         inFrame = true;
       } else if (inFrame && CODE_OF_A_FRAME.test(line)) {
@@ -36,7 +51,10 @@ const symptoms = (() => {
 
   // The words of a text, and each pair of neighbours, which is rarer than both.
   function terms(text) {
-    const found = new Set();
+    const bare = lines(text);
+    const found = new Set(
+      GUARDS.filter(([, shape]) => bare.some((line) => shape.test(line))).map(([name]) => name),
+    );
     for (const line of clean(text).split("\n")) {
       const words = (line.match(/[A-Za-z_][A-Za-z0-9_]+/g) || [])
         .map((word) => word.toLowerCase())
@@ -115,8 +133,8 @@ if (typeof document !== "undefined" && document.getElementById("symptom-matcher"
     const best = symptoms.items(input.value, prepared, root, false);
     results.replaceChildren(...best);
     status.textContent = best.length
-      ? `${best.length} ${best.length > 1 ? "entries" : "entry"}, best first`
-      : input.value.trim() && "No entry shares a rare word with this; the list below has all.";
+      ? `${best.length} ${best.length > 1 ? "symptoms" : "symptom"}, best first`
+      : input.value.trim() && "No symptom shares a rare word with this; the list below has all.";
   };
 
   form.addEventListener("submit", (event) => {

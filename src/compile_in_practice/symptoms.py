@@ -1,10 +1,10 @@
 """The entries of the Symptoms pages as data, and how well public reports find them.
 
 An entry is a section with a label `symptom-...`; its texts are the code in the term
-below its heading and the values named `template` and `gb` that its fences have in the
-ledgers. `docs/_static/symptoms.js` ranks entries, and nothing else does: this module
-runs it, so `python -m compile_in_practice.symptoms` brings the numbers on the page up
-to date.
+below its heading, what its fences must log, and the values named `template` and `gb`
+that they have in the ledgers. `docs/_static/symptoms.js` ranks entries, and nothing
+else does: this module runs it, so `python -m compile_in_practice.symptoms` brings the
+numbers on the page up to date.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from compile_in_practice.page import page_name
 
@@ -34,6 +36,7 @@ NUMBERED = (  # clauses that a value completes: the page has it, the data would 
 )
 MARKUP = re.compile(r"\{\w+\}`([^`<]*)(?:<[^`]*>)?`|\[([^\]]*)\]\([^)]*\)|[*`\\]")
 SAID = ("template", "gb")
+UNSAID = {"no id", "not in this release"}  # what a fence gives where a release prints none
 ASK = """
 const {entries, texts} = %s;
 const prepared = symptoms.prepare(entries);
@@ -77,6 +80,7 @@ def read(docs: Path) -> list[Entry]:
             names = re.findall(r"^name: (\w+)$", "\n".join(fences), re.MULTILINE)
             texts = [code[1] for code in CODE.findall(term)]
             texts += [text for name in names for text in said.get(f"{page_name(page)}.{name}", ())]
+            texts += [text for fence in fences for text in _logged(fence)]
             found.append(
                 Entry(
                     id=label,
@@ -110,8 +114,14 @@ def _said(ledgers: Path) -> dict[str, list[str]]:
     for path in sorted(ledgers.glob("*.json")):
         for name, fence in json.loads(path.read_text(encoding="utf-8"))["fences"].items():
             texts = [str(fence["values"][key]) for key in SAID if key in fence["values"]]
-            said.setdefault(name, []).extend(texts)
+            said.setdefault(name, []).extend(text for text in texts if text not in UNSAID)
     return said
+
+
+def _logged(fence: str) -> list[str]:
+    """Return what a fence must log, which a run asserts on each release."""
+    options = yaml.safe_load(fence.partition("\n---\n")[2].partition("\n---\n")[0])
+    return [str(text) for text in options.get("log", ())]
 
 
 def as_script(entries: list[Entry]) -> str:

@@ -18,6 +18,7 @@ ENTRY = """# A page
 ```{code-cell} python
 ---
 name: first
+log: [logged words]
 ---
 x = 1
 ```
@@ -38,7 +39,7 @@ def docs(tmp_path: Path) -> Path:
     page.write_text(ENTRY)
     (tmp_path / "ledger").mkdir()
     for release, said in (("2.8.0", "old words"), ("2.15.0", "new words")):
-        values = f'{{"template": "{said}", "n": 3}}'
+        values = f'{{"template": "{said}", "gb": "no id", "n": 3}}'
         ledger = f'{{"fences": {{"a_page.first": {{"source": "", "values": {values}}}}}}}'
         (tmp_path / "ledger" / f"{release}.json").write_text(ledger)
     return tmp_path
@@ -51,7 +52,7 @@ def test_an_entry_has_its_texts_from_the_page_and_from_each_ledger(docs: Path) -
         "reference/symptoms/a-page",
         "A _heading_ with code",
     )
-    assert one.texts == ("A `quoted` text", "another", "new words", "old words")
+    assert one.texts == ("A `quoted` text", "another", "new words", "old words", "logged words")
     assert two.texts == ("text",)
 
 

@@ -61,6 +61,21 @@ def test_prefixes_of_logs_and_frames_of_tracebacks_change_nothing() -> None:
     assert plain[0] == "symptom-cl-not-found"
 
 
+def test_a_guard_on_a_value_is_told_by_its_shape_alone() -> None:
+    numbers = ("- 0/0: epoch == 7", "    - L['scale'] == 0.25   # return x * scale  # net.py:3")
+    attributes = ("- 3/1: L['self'].blocks[2].depth == 5", "- 0/0: model.blocks[0].kind == 'b'")
+    wanted = ["symptom-recompile-number"] * 2 + ["symptom-recompile-attribute"] * 2
+    assert best(*numbers, *attributes) == wanted
+
+
+def test_a_paste_that_is_indented_as_a_whole_is_read_like_another() -> None:
+    paste = 'File "a.py", line 3, in f\n    raise E(\nCompiler: cl is not found.'
+    indented = "\n".join(f"         {line}" for line in paste.split("\n"))
+    plain, moved = symptoms.ranked(ROOT / "docs", [paste, indented])
+    assert plain == moved
+    assert plain[0] == "symptom-cl-not-found"
+
+
 def test_the_id_of_a_graph_break_is_enough() -> None:
     page = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html"
     assert best(page) == ["symptom-data-dependent"]

@@ -82,7 +82,7 @@ class SymptomRate(SphinxDirective):
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         text = (
             "{n_reports} outputs from public reports were collected before the ranking was"
-            " written. Of these, {n_found} find their entry among the first"
+            " first written. Of these, {n_found} find their entry among the first"
             f" {symptoms.AMONG} of {{n_entries}}, and {{n_first}} find it first."
         ).format(**{key: found[key] for key in self.counted})
         titles = {entry.id: entry.title for entry in _entries(self)}
