@@ -105,7 +105,7 @@ def plain(markdown: str) -> str:
         markdown = "\n".join(clause.sub("", line) for line in markdown.splitlines())
     while (shown := MARKUP.sub(r"\1\2", markdown)) != markdown:
         markdown = shown
-    return re.sub(r"\s+([.,:])", r"\1", " ".join(markdown.split()))
+    return re.sub(r"\s+([.,:;])(?=\s|$)", r"\1", " ".join(markdown.split()))
 
 
 def _said(ledgers: Path) -> dict[str, list[str]]:
