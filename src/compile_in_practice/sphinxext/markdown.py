@@ -58,6 +58,8 @@ def _block(node: Node, depth: int) -> str:
         return str(node["markdown"])
     if isinstance(node, SILENT) or LEFT_OUT.intersection(node.get("classes", ())):  # type: ignore[attr-defined]
         return ""
+    if isinstance(node, nodes.paragraph) and "cip-path" in node["classes"]:
+        return ""  # the page's place in the learning path is no claim of it
     for kind, write in BLOCKS.items():
         if type(node).__name__ == kind or (isinstance(kind, type) and isinstance(node, kind)):
             return write(node, depth)
