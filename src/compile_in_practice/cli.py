@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from compile_in_practice import anchors, budget, drift, drift_report, ledger, tlparse
+from compile_in_practice import anchors, budget, drift, drift_report, ledger, links, tlparse
 from compile_in_practice.bench import bench
 from compile_in_practice.drift_formats import state, terminal
 from compile_in_practice.failure import BuildError, Failure, in_order
@@ -108,7 +108,7 @@ def _site_failures(root: Path, html: Path) -> list[Failure]:
     if unlisted and not os.environ.get("CI"):
         print(*unlisted, sep="\n")
         unlisted = []
-    return [*budget.check(html), *vanished, *unlisted]
+    return [*budget.check(html), *links.check(html), *vanished, *unlisted]
 
 
 def _ledger(arguments: argparse.Namespace) -> int:
