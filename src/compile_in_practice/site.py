@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compile_in_practice import claim_table, history, ledger
+from compile_in_practice import claim_table, history, ledger, periods
 from compile_in_practice.failure import Failure, in_order
 from compile_in_practice.notebook import Shown, make_notebook
 from compile_in_practice.page import page_name
@@ -83,7 +83,7 @@ def write_site(site: Site) -> None:
         return claim_table.rows(read, site.pages, scopes, everything)
 
     for page in site.pages:
-        whole = history.expand(page, places, site.ledgers)
+        whole = periods.expand(history.expand(page, places, site.ledgers), site.ledgers)
         text, failures = make_notebook(
             claim_table.expand(whole, claims),
             shown_by_page[page.name],
