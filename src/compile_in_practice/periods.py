@@ -46,20 +46,22 @@ def _table(page: Page, ledgers: dict[str, Ledger]) -> Iterator[str]:
                 if (entry := ledger.get(f"{page_name(page.name)}.{fence.name}"))
                 and name in entry["values"]
             ]
-            yield f"| `{name}` | {periods(found)} |"
+            yield f"| `{name}` | {periods(found, len(ledgers))} |"
     yield "\n::::"
 
 
-def periods(found: list[tuple[str, Any]]) -> str:
+def periods(found: list[tuple[str, Any]], n_releases: int) -> str:
     """Return each value with the releases on which it has been the same.
 
-    >>> periods([("2.8.0", "absent"), ("2.9.1", "absent"), ("2.10.0", "True")])
+    `found` are release and value, oldest first, of `n_releases` in all.
+
+    >>> periods([("2.8.0", "absent"), ("2.9.1", "absent"), ("2.10.0", "True")], 3)
     '`absent` on 2.8.0 to 2.9.1, `True` on 2.10.0'
-    >>> periods([("2.8.0", "8"), ("2.9.1", "8")])
+    >>> periods([("2.8.0", "8"), ("2.9.1", "8")], 2)
     '`8` on all, 2.8.0 to 2.9.1'
     """
     runs = [(value, [r for r, _ in run]) for value, run in groupby(found, key=lambda one: one[1])]
-    everywhere = "all, " if len(runs) == 1 and len(found) > 1 else ""
+    everywhere = "all, " if len(runs) == 1 and len(found) == n_releases > 1 else ""
     told = [
         f"`{value}` on {everywhere}{on[0]}{f' to {on[-1]}' if len(on) > 1 else ''}"
         for value, on in runs
