@@ -118,12 +118,25 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def ledger(session: nox.Session) -> None:
-    """Write the named values of a torch release (to be named) into its ledger."""
+    """Write the named values of a torch release (to be named, or `all`) into its ledger."""
     if not session.posargs:
-        session.error("name the release: nox -s ledger -- " + MATRIX["current"])
-    release, extra = split(session)
-    python = environment(session, release)
-    module(session, python, "ledger", "--torch", release, *extra)
+        session.error("name the release, or all: nox -s ledger -- " + MATRIX["current"])
+    if session.posargs[0] != "all":
+        release, extra = split(session)
+        module(session, environment(session, release), "ledger", "--torch", release, *extra)
+        return
+    failed = []
+    coming = ("drift", "--variant", "next", "--accept", "--brief")
+    runs = [("ledger", release) for release in MATRIX["releases"]] + [(coming, MATRIX["current"])]
+    for command, release in runs:
+        words = (command,) if isinstance(command, str) else command
+        try:  # the values of the others are wanted all the same
+            python = environment(session, release)
+            module(session, python, *words, "--torch", release, *session.posargs[1:])
+        except CommandFailed:
+            failed.append(release)
+    if failed:
+        session.error(f"no ledger was written for {', '.join(failed)}: see above")
 
 
 @nox.session(venv_backend="none")
@@ -135,20 +148,29 @@ def drift(session: nox.Session) -> None:
     asked.add_argument(
         "--accept", action="append", default=[], help="write a named release's values"
     )
+    asked.add_argument(
+        "--variant", choices=("next", "inductor"), help="with coming defaults, or under Inductor"
+    )
     told = asked.parse_args(session.posargs)
-    releases = told.releases or ([] if told.python else MATRIX["releases"])
+    runs = [(release, told.variant) for release in told.releases]
+    if not told.releases and told.variant:
+        runs = [(MATRIX["current"], told.variant)]
+    elif not told.releases and not told.python:
+        runs = [*((release, None) for release in MATRIX["releases"]), (MATRIX["current"], "next")]
     if unnamed := set(told.accept) - set(told.releases):
         session.warn(f"--accept wants its release named: nox -s drift -- {' '.join(unnamed)}")
         raise SystemExit(COULD_NOT_RUN)
     pythons, files = [], []
-    for number, label in enumerate([*releases, *told.python]):
-        is_path = number >= len(releases)
-        name = f"local-{number - len(releases) + 1}" if is_path else label
+    for number, (label, variant) in enumerate([*runs, *((path, None) for path in told.python)]):
+        is_path = number >= len(runs)
+        name = f"local-{number - len(runs) + 1}" if is_path else label
+        name += f"-{variant}" if variant else ""
         files.append(DRIFT / f"{name}.json")
         files[-1].unlink(missing_ok=True)
         command = ["drift", "--brief", "--label", name, "--out", str(files[-1])]
         command += [] if is_path else ["--torch", label]
         command += ["--accept"] if label in told.accept else []
+        command += ["--variant", variant] if variant else []
         try:  # one that cannot be installed must not hide what the others say
             python = label if is_path else any_environment(session, label)
             uninstalled(session, python, "compile_in_practice", *command)

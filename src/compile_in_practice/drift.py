@@ -16,6 +16,7 @@ from compile_in_practice.failure import BuildError
 from compile_in_practice.project import load_project
 from compile_in_practice.reading import page_paths, read_page
 from compile_in_practice.run import build
+from compile_in_practice.variant import read_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from compile_in_practice.claims import Sentence
     from compile_in_practice.failure import Failure
     from compile_in_practice.ledger import Measured
+    from compile_in_practice.variant import Variant
 
 SCHEMA = 1
 LEDGERS_OWN = "nox -s ledger"
+HOLDS = "holds"
 NOT_RUN = "did not run: the fence that it continues failed"  # the cause is told already
 STALE = "is on no page"
 VANISHED = (
@@ -40,7 +43,12 @@ VANISHED = (
 
 
 def examine(
-    root: Path, torch: str | None = None, *, label: str = "", width: int | None = None
+    root: Path,
+    torch: str | None = None,
+    *,
+    label: str = "",
+    width: int | None = None,
+    variant: str = "",
 ) -> dict[str, Any]:
     """Return what this interpreter's torch does otherwise than the ledger says.
 
@@ -49,15 +57,20 @@ def examine(
         torch: the release that must be installed, if it matters.
         label: what the report calls it, the release unless told otherwise.
         width: how many fences at once; as many as there are cores by default.
+        variant: what is other than in a plain run, compared with the ledger of such runs.
 
     """
     python = platform.python_version()
     try:
-        report = build(root, torch, width=width)
         project = load_project(root)
-        ledgers = ledger.read_ledgers(project.ledger)
+        other = read_variant(project, variant)
+        report = build(root, torch, width=width, variant=variant)
+        ledgers = ledger.read_ledgers(other.ledger(project))
+        plain = ledger.read_ledgers(project.ledger).get(report.torch, {}) if variant else {}
+        _refuse_unknown(report.reached, other, report.torch)
     except BuildError as error:
-        return could_not_run(label or torch or "torch", str(error), python=python)
+        name = label or _label(torch or "torch", variant)
+        return could_not_run(name, str(error), python=python, variant=variant)
     sentences = read_sentences(project, [read_page(project, p)[0] for p in page_paths(project)])
     base = ledger.base_of(ledgers, report.torch)
     known = ledgers.get(base or "", {})
@@ -65,7 +78,8 @@ def examine(
     claims = [{"claim": f"{m.name}.{v}", "where": m.where} for m in given for v in m.values]
     return {
         "schema": SCHEMA,
-        "label": label or report.torch,
+        "label": label or _label(report.torch, variant),
+        "variant": variant,
         "torch": report.torch,
         "python": python,
         "platform": report.here["platform"],
@@ -77,20 +91,40 @@ def examine(
         "stale": [
             {"where": f.where, "what": f.what} for f in report.failures if f.what.endswith(STALE)
         ],
-        "vanished": [row for f in report.failures if (row := _vanished(f)) is not None],
-        "failed": [_failed(f) for f in report.failures if _is_failure(f)],
+        **(_outcomes(known, given, report.failures) if variant else _failures(report.failures)),
+        "under": list(_under(plain, given, report.here, sentences)) if variant else [],
         "deprecated": list(_deprecated(known, report.measured)),
     }
 
 
-def could_not_run(label: str, error: str, *, python: str = "") -> dict[str, Any]:
+def _label(torch: str, variant: str) -> str:
+    return f"{torch}-{variant}" if variant else torch
+
+
+def could_not_run(label: str, error: str, *, python: str = "", variant: str = "") -> dict[str, Any]:
     """Return the data of a release on which nothing ran."""
     empty: dict[str, Any] = {
         name: []
-        for name in ("claims", "changed", "missing", "stale", "vanished", "failed", "deprecated")
-    }
+        for name in (
+            "claims", "changed", "missing", "stale", "vanished", "failed", "deprecated", "under",
+        )
+    }  # fmt: skip
     told = {"schema": SCHEMA, "label": label, "torch": "", "python": python, "platform": ""}
-    return {**told, "base": None, "error": error, **empty}
+    return {**told, "variant": variant, "base": None, "error": error, **empty}
+
+
+def _refuse_unknown(reached: Iterable[Measured], variant: Variant, torch: str) -> None:
+    """Refuse a variant whose settings this release does not have.
+
+    Raises:
+        BuildError: it lacks one.
+
+    """
+    fails = {item.fails for item in reached}
+    for name in variant.changes.get("settings", {}):
+        if any(f"{name} does not exist" in text for text in fails):
+            message = f"torch {torch} has no {name}"
+            raise BuildError(message, remedy="ask a release that has it")
 
 
 def _changed(
@@ -115,6 +149,46 @@ def _missing(known: ledger.Ledger, given: Iterable[Measured]) -> Iterable[dict[s
         for name in item.values:
             if name not in known.get(item.name, {}).get("values", {}):
                 yield {"claim": f"{item.name}.{name}", "where": item.where}
+
+
+def _failures(failures: Iterable[Failure]) -> dict[str, list[dict[str, Any]]]:
+    """Return the names that vanished, and what fails otherwise."""
+    failures = list(failures)
+    return {
+        "vanished": [row for f in failures if (row := _vanished(f)) is not None],
+        "failed": [_failed(f) for f in failures if _is_failure(f)],
+    }
+
+
+def _outcomes(
+    known: ledger.Ledger, given: Iterable[Measured], failures: Iterable[Failure]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the fences that end otherwise than the ledger of such runs says, and labs that fail.
+
+    A fence asserts what holds in a plain run, so that its failure may be what is known.
+    """
+    failed = [_failed(f) for f in failures if f.where.startswith("gallery/") and _is_failure(f)]
+    for item in given:
+        before = known.get(item.name, {}).get("fails", "")
+        if item.fails != before:
+            what = f"{before or HOLDS} -> {item.fails or HOLDS}"
+            failed.append({"where": item.where, "what": what, "details": []})
+    return {"vanished": [], "failed": failed}
+
+
+def _under(
+    plain: ledger.Ledger,
+    given: Iterable[Measured],
+    here: dict[str, str],
+    sentences: list[Sentence],
+) -> Iterable[dict[str, Any]]:
+    """Yield what the variant does otherwise than a plain run of the release: no drift."""
+    given = list(given)
+    yield from _changed(plain, given, here, sentences)
+    for item in given:
+        if item.fails:
+            told = {"claim": item.name, "where": item.where, "old": HOLDS, "new": item.fails}
+            yield {**told, "sentences": []}
 
 
 def _is_failure(failure: Failure) -> bool:

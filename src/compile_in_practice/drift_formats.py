@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from compile_in_practice.variant import TITLES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -16,6 +18,7 @@ KINDS = {
     "missing": "values that the ledger does not hold yet",
     "stale": "values that the ledger holds though no page has them",
 }
+UNDER = "what other settings change, which is no drift"
 HEAD = ("claim", "page:line", "old -> new", "first release")
 
 
@@ -33,25 +36,25 @@ def state(result: dict[str, Any]) -> str:
     name = result["label"]
     if result["error"]:
         return f"{name}: could not run: {result['error'].splitlines()[0]}"
-    if name != result["torch"]:
+    if result["variant"]:
+        name = f"{result['torch']} {TITLES[result['variant']]}"
+    elif name != result["torch"]:
         name += f" (torch {result['torch']})"
     counted = f"{len(result['claims'])} values"
     base = result["base"]
     own = "its ledger" if base == result["torch"] else f"the ledger of {base or 'no release'}"
     found = [f"{len(result[kind])} {kind}" for kind in KINDS if result[kind]]
-    return f"{name}: {counted} against {own}: {', '.join(found) or 'all agree'}"
+    told = f"{name}: {counted} against {own}: {', '.join(found) or 'all agree'}"
+    return f"{told}; {len(result['under'])} as in no plain run" if result["variant"] else told
 
 
 def terminal(report: dict[str, Any]) -> str:
     """Return the report as a table for a terminal."""
     lines: list[str] = []
-    for kind, title in KINDS.items():
-        rows = [row for row in report["rows"] if row["kind"] == kind]
-        if not rows:
-            continue
-        cells = [_cells(row) for row in rows]
-        widths = [max(len(line[n]) for line in (HEAD, *cells)) for n in range(len(HEAD))]
-        lines += ["", title, "", _line(HEAD, widths), _line(["-" * w for w in widths], widths)]
+    for title, head, rows in _tables(report):
+        cells = [_cells(row, head) for row in rows]
+        widths = [max(len(line[n]) for line in (head, *cells)) for n in range(len(head))]
+        lines += ["", title, "", _line(head, widths), _line(["-" * w for w in widths], widths)]
         for row, cell in zip(rows, cells, strict=True):
             lines.append(_line(cell, widths))
             told = [f"{s['where']}: {s['text']}" for s in row.get("sentences", [])]
@@ -59,10 +62,24 @@ def terminal(report: dict[str, Any]) -> str:
     return "\n".join([*lines, "", *map(state, report["releases"])]).lstrip("\n")
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, str, str, str]:
+def _tables(
+    report: dict[str, Any],
+) -> Iterator[tuple[str, tuple[str, ...], list[dict[str, Any]]]]:
+    """Yield title, head and rows of each part; a variant that ran has a column."""
+    ran = {result["variant"] for result in report["releases"]}
+    for kind, title in {**KINDS, "under": UNDER}.items():
+        rows = [row for row in report["rows"] if row["kind"] == kind]
+        others = tuple(TITLES[v] for v in TITLES if v in ran and kind in {"changed", "under"})
+        if rows:
+            yield title, (*HEAD, *others), rows
+
+
+def _cells(row: dict[str, Any], head: tuple[str, ...]) -> tuple[str, ...]:
     n_more = len(row["releases"]) - 1
     first = f"{row['first']} (+{n_more})" if n_more else row["first"]
-    return row["claim"] or "-", row["where"], row["change"], first
+    variants = (v for v, title in TITLES.items() if title in head)
+    others = (row.get("under", {}).get(v, "") for v in variants)
+    return row["claim"] or "-", row["where"], row["change"], first, *others
 
 
 def _line(cells: Iterable[str], widths: list[int]) -> str:
@@ -74,12 +91,10 @@ def markdown(report: dict[str, Any]) -> str:
     """Return the report as Markdown, as an issue or a summary shows it."""
     verdict = ("All releases agree", "Drift", "A release could not run")[report["status"]]
     lines = [f"## {verdict}", "", *(f"- {_cell(state(one))}" for one in report["releases"])]
-    for kind, title in KINDS.items():
-        rows = [row for row in report["rows"] if row["kind"] == kind]
-        if rows:
-            lines += ["", f"### {title.capitalize().replace('Apis', 'APIs')}", ""]
-            lines += [f"| {' | '.join(HEAD)} |", "| --- | --- | --- | --- |"]
-            lines += [f"| {' | '.join(map(_cell, _cells(row)))} |" for row in rows]
+    for title, head, rows in _tables(report):
+        lines += ["", f"### {title.capitalize().replace('Apis', 'APIs')}", ""]
+        lines += [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+        lines += [f"| {' | '.join(map(_cell, _cells(row, head)))} |" for row in rows]
     told = {(s["where"], s["text"]) for row in report["rows"] for s in row.get("sentences", [])}
     if told:
         lines += ["", "### Sentences that rest on them", ""]
@@ -106,9 +121,11 @@ def commands(report: dict[str, Any]) -> Iterator[str]:
     optional = set(report["optional"])
     for row in report["rows"]:
         level = "warning" if set(row["releases"]) <= optional else "error"
+        level = "notice" if row["kind"] == "under" else level
         file, line = place(row["where"])
         title = f"{row['kind']} on torch {', '.join(row['releases'])}"
-        text = f"{row['claim']}: {row['change']}" if row["claim"] else row["change"]
+        change = row["change"] or "; ".join(row["under"].values())
+        text = f"{row['claim']}: {change}" if row["claim"] else change
         at = f"file={_property(file)},line={line or 1},title={_property(title)}"
         yield f"::{level} {at}::{_data(text)}"
     for result in report["releases"]:
@@ -129,7 +146,11 @@ def junit(report: dict[str, Any]) -> str:
     """Return the report as JUnit XML: a suite a release, a case a value."""
     root = ET.Element("testsuites", name="drift")
     for result in report["releases"]:
-        rows = [row for row in report["rows"] if result["label"] in row["releases"]]
+        rows = [
+            row
+            for row in report["rows"]
+            if result["label"] in row["releases"] and row["kind"] != "under"
+        ]
         by_claim = {row["claim"]: row for row in rows if row["kind"] in {"changed", "missing"}}
         cases = [
             (one["claim"], one["where"], by_claim.get(one["claim"])) for one in result["claims"]

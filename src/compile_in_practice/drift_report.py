@@ -83,9 +83,9 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _absent(label: str, error: str) -> dict[str, Any]:
-    lists: dict[str, Any] = {name: [] for name in ("claims", *KINDS)}
+    lists: dict[str, Any] = {name: [] for name in ("claims", "under", *KINDS)}
     told = {"schema": SCHEMA, "label": label, "torch": "", "python": "", "platform": ""}
-    return {**told, "base": None, "error": error, **lists}
+    return {**told, "variant": "", "base": None, "error": error, **lists}
 
 
 def merge(
@@ -110,7 +110,8 @@ def merge(
                 row = _row(kind, found)
                 first = rows.setdefault(json.dumps(row, sort_keys=True), {**row, "releases": []})
                 first["releases"].append(result["label"])
-    rank = list(KINDS)
+    _add_variants(rows, ordered)
+    rank = [*KINDS, "under"]
     differs = sorted(
         rows.values(), key=lambda r: (rank.index(r["kind"]), place(r["where"]), r["claim"])
     )
@@ -122,6 +123,27 @@ def merge(
         "releases": ordered,
         "rows": [{**row, "first": row["releases"][0]} for row in differs],
     }
+
+
+def _add_variants(rows: dict[str, dict[str, Any]], results: list[dict[str, Any]]) -> None:
+    """Put into each claim's rows what variants give, and add rows of its own for the others."""
+    for result in results:
+        for found in result["under"]:
+            change = f"{_short(found['old'])} -> {_short(found['new'])}"
+            same = [
+                row
+                for row in rows.values()
+                if row["kind"] in {"changed", "under"} and row["claim"] == found["claim"]
+            ]
+            if not same:
+                row = {key: found[key] for key in ("claim", "where", "sentences")}
+                row |= {"kind": "under", "change": "", "details": [], "releases": []}
+                rows[f"under {found['claim']}"] = row
+                same = [row]
+            for row in same:
+                row.setdefault("under", {}).setdefault(result["variant"], change)
+                if row["kind"] == "under":
+                    row["releases"].append(result["label"])
 
 
 def _status(results: list[dict[str, Any]]) -> int:

@@ -8,14 +8,15 @@ import os
 import platform
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from packaging.requirements import Requirement
 
 from compile_in_practice.failure import BuildError
+from compile_in_practice.variant import PLAIN, Variant
 
 if TYPE_CHECKING:
     from compile_in_practice.project import Project
@@ -44,6 +45,7 @@ class Environment:
         platform: `Linux x86_64`.
         digest: a hash over these, the settings and the code that runs fences.
         allowed: top-level modules of torch and of all that it requires.
+        variant: what the worker changes before a fence, as a job carries it.
 
     """
 
@@ -53,6 +55,7 @@ class Environment:
     platform: str
     digest: str
     allowed: tuple[str, ...]
+    variant: dict[str, Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> str:
@@ -81,7 +84,9 @@ def process_environment(settings: dict[str, str] = SETTINGS) -> dict[str, str]:
     return kept | settings
 
 
-def read_environment(project: Project, asked: str | None = None) -> Environment:
+def read_environment(
+    project: Project, asked: str | None = None, variant: Variant = PLAIN
+) -> Environment:
     """Return the environment of this interpreter without importing torch.
 
     Raises:
@@ -107,6 +112,8 @@ def read_environment(project: Project, asked: str | None = None) -> Environment:
     brought = _brought_along()
     python = platform.python_version()
     parts = [build, python, where, sys.prefix, brought, SETTINGS, fresh_mode(), _runner_source()]
+    if variant.changes:
+        parts.append(variant.changes)
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return Environment(
         torch=release,
@@ -115,6 +122,7 @@ def read_environment(project: Project, asked: str | None = None) -> Environment:
         platform=where,
         digest=digest,
         allowed=_top_levels(brought),
+        variant=variant.changes,
     )
 
 

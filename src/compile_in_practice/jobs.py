@@ -117,8 +117,8 @@ def chain_job(
         "env": env,
         "fresh": fresh_mode() or not env.keys() <= SET_AFTER_IMPORT,
         "limit_s": chain.limit_s(project.limit_s),
-        "inductor": False,
-        "trace": True,
+        "inductor": environment.variant.get("inductor", False),
+        "trace": not environment.variant,  # X-rays show a plain run
     }
 
 
@@ -155,6 +155,7 @@ def _common(project: Project, environment: Environment, key: str, scratch: Path)
         "id": key,
         "scratch": str(scratch / key),
         "allowed": environment.allowed,
+        "variant": environment.variant,
         "memory_mb": project.memory_mb,
         "output_kb": project.output_kb,
     }

@@ -35,6 +35,7 @@ class Measured:
         values: the named values.
         varies: for values declared to vary, what by: `{"n": ("python",)}`.
         warnings: the deprecations that it was warned of.
+        fails: how it failed, which only the ledger of a variant holds.
 
     """
 
@@ -44,6 +45,7 @@ class Measured:
     values: dict[str, Any]
     varies: dict[str, tuple[str, ...]]
     warnings: tuple[str, ...] = ()
+    fails: str = ""
 
 
 Ledger = dict[str, Any]
@@ -254,6 +256,8 @@ def accept(
         new[item.name] = {"source": item.source, "values": values}
         if item.warnings:
             new[item.name]["warnings"] = list(item.warnings)
+        if item.fails:
+            new[item.name]["fails"] = item.fails
     write_json(path, {"schema": SCHEMA, "torch": torch, "fences": new})
     return _changes(_flat(old), _flat(new))
 

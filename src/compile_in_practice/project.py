@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice.failure import BuildError
@@ -24,6 +24,7 @@ class Project:
         releases: the torch releases of the matrix, oldest first.
         reference: the release that the source text was measured on.
         current: the release that a build uses unless told otherwise.
+        announced: settings of torch, by full name, with the default that is to come.
         limit_s: seconds that a fence may take unless it says otherwise.
         memory_mb: MiB of private memory that a fence may add to torch's own.
         output_kb: KiB that a fence may write to its two streams.
@@ -38,6 +39,7 @@ class Project:
     limit_s: float = 60.0
     memory_mb: int = 4096
     output_kb: int = 512
+    announced: dict[str, Any] = field(default_factory=dict)
 
     @property
     def docs(self) -> Path:

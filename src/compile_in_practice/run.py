@@ -24,6 +24,7 @@ from compile_in_practice.report import Report
 from compile_in_practice.runner import run_jobs
 from compile_in_practice.site import Site, write_site
 from compile_in_practice.store import file_digest, read_json, results_folder, write_json
+from compile_in_practice.variant import read_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,13 +38,16 @@ OTHER_SOURCES = {".rst", ".txt", ".ipynb"}
 READ_TRACE = "teach src/compile_in_practice/xray.py and worker/trace.py what it is called now"
 
 
-def build(root: Path, torch: str | None = None, *, width: int | None = None) -> Report:
+def build(
+    root: Path, torch: str | None = None, *, width: int | None = None, variant: str = ""
+) -> Report:
     """Run what has no result yet, write every page's notebook, and report.
 
     Args:
         root: a folder of the project.
         torch: the release that must be installed, if it matters.
         width: how many fences at once; as many as there are cores by default.
+        variant: what is other than in a plain run, if anything.
 
     Raises:
         BuildError: torch is missing, broken or another release, a ledger is damaged,
@@ -51,8 +55,9 @@ def build(root: Path, torch: str | None = None, *, width: int | None = None) -> 
 
     """
     project = load_project(root)
-    environment = read_environment(project, torch)
-    ledgers = ledger.read_ledgers(project.ledger)
+    other = read_variant(project, variant)
+    environment = read_environment(project, torch, other)
+    ledgers = ledger.read_ledgers(other.ledger(project))
     with results_folder(project.results / environment.folder) as results:
         one = _Run(project, environment, results, ledgers)
         one.read()
@@ -84,6 +89,7 @@ class _Run:
         self.labs: list[Lab] = []
         self.fences: dict[str, dict[str, Any]] = {}
         self.reached: dict[str, dict[str, Any]] = {}
+        self.failed: dict[str, str] = {}
         self.lab_data: dict[str, Any] = {}
         self.now = {
             "date": datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -184,6 +190,7 @@ class _Run:
             failures = [self._with_history(item, failure) for failure in failures]
             known = {**self.now, "fences": {name: vars(result) for name, result in results.items()}}
             if failures:
+                self.failed |= {f.full_name: failures[0].what for f in item.fences}
                 reached = outcome.reached_values(item, how)
                 self.reached |= {f.full_name: reached.get(f.name, {}) for f in item.fences}
         self.report.failures += failures
@@ -232,6 +239,7 @@ class _Run:
                 name=fence.full_name, where=where, source=chain.digest(fence),
                 values=values, varies=fence.varies,
                 warnings=ledger.deprecations(passed["stderr"]) if passed else (),
+                fails=self.failed.get(fence.full_name, ""),
             )  # fmt: skip
             (self.report.measured if passed else self.report.reached).append(measured)
             if fence.setup is not None:

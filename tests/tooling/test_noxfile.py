@@ -209,10 +209,13 @@ def test_drift_asks_every_release_in_its_own_environment(
     noxfile: ModuleType, tmp_path: Path
 ) -> None:
     *asked, report = drift(noxfile, tmp_path)
-    releases = noxfile.MATRIX["releases"]
-    assert [args[args.index("--torch") + 1] for args in asked] == releases
-    assert all(f"torch-{r}-" in args[0] for r, args in zip(releases, asked, strict=True))
-    assert [a for a in report if a.startswith("--expect")] == [f"--expect={r}" for r in releases]
+    releases, current = noxfile.MATRIX["releases"], noxfile.MATRIX["current"]
+    names = [*releases, current]
+    assert [args[args.index("--torch") + 1] for args in asked] == names
+    assert all(f"torch-{r}-" in args[0] for r, args in zip(names, asked, strict=True))
+    assert [args[-2:] for args in asked if "--variant" in args] == [["--variant", "next"]]
+    expected = [*releases, f"{current}-next"]
+    assert [a for a in report if a.startswith("--expect")] == [f"--expect={r}" for r in expected]
 
 
 def test_drift_takes_releases_pythons_and_versions_without_a_lock(
@@ -239,6 +242,36 @@ def test_drift_ends_as_its_report_does(
         drift(noxfile, tmp_path, "2.8.0", status=status)
     if isinstance(raised.value, SystemExit):
         assert raised.value.code == 2
+
+
+def test_drift_takes_a_variant_of_the_current_release_or_of_a_named_one(
+    noxfile: ModuleType, tmp_path: Path
+) -> None:
+    asked, report = drift(noxfile, tmp_path, "--variant", "inductor")
+    current = noxfile.MATRIX["current"]
+    assert asked[asked.index("--torch") + 1] == current
+    assert f"--expect={current}-inductor" in report
+    asked, report = drift(noxfile, tmp_path, "2.9.1", "--variant", "next", "--accept", "2.9.1")
+    assert asked[asked.index("--torch") + 1] == "2.9.1"
+    assert {"--accept", "--variant"} <= set(asked)
+
+
+def test_ledger_of_all_writes_each_release_and_the_coming_defaults(
+    noxfile: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[tuple[str, ...]] = []
+
+    def module(_session: Session, _python: str, *args: str) -> None:
+        ran.append(args)
+        if args[-1] == "2.9.1":
+            raise noxfile.CommandFailed
+
+    monkeypatch.setattr(noxfile, "module", module)
+    with pytest.raises(EndedError, match=r"no ledger was written for 2\.9\.1"):
+        noxfile.ledger.func(Session(tmp_path / ".nox", "all"))
+    releases = noxfile.MATRIX["releases"]
+    assert [args[-1] for args in ran] == [*releases, noxfile.MATRIX["current"]]
+    assert ran[-1][:4] == ("drift", "--variant", "next", "--accept")
 
 
 def test_drift_accepts_only_a_release_that_is_named(noxfile: ModuleType, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compile_in_practice.worker import fence, trace
+from compile_in_practice.worker import fence, trace, variant
 from compile_in_practice.worker.torch_alone import TorchAlone
 
 if TYPE_CHECKING:
@@ -96,6 +96,12 @@ def _set_logs(env: dict[str, str]) -> None:
 
 def _run_chain(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
     """Execute the cells in order; stop at the first that fails."""
+    try:
+        variant.enter(job["variant"])
+    except AttributeError as error:  # a setting that this release does not have
+        told = {**fence.describe(error, fence.FILE), "compared": []}
+        tell({"cell": 0, "error": told, "values": {}, "stopped": True})
+        return
     TorchAlone.hidden = frozenset({OWN})
     TorchAlone.own = job["scratch"]
     TorchAlone.refuses_inductor = not job["inductor"]
@@ -126,6 +132,7 @@ def _run_lab(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
     from compile_in_practice.experiment import load  # noqa: PLC0415  (labs alone need it)
 
     try:
+        variant.enter(job["variant"])
         data = load(Path(job["path"]))()
         json.dumps(data, allow_nan=False)
     except BaseException as error:  # noqa: BLE001  (whatever it is, it is reported)
