@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from compile_in_practice.ledger import differ
+from compile_in_practice.ledger import cut, differ, grouped
 from compile_in_practice.page import Fence, Prose
 
 if TYPE_CHECKING:
@@ -42,14 +42,20 @@ class Place:
         return f"[{self.title}](/{self.page}.md{anchor})"
 
 
-def expand(page: Page, places: dict[str, Place], ledgers: dict[str, Ledger]) -> Page:
-    """Return the page with the tables that it asks for."""
+def expand(
+    page: Page,
+    places: dict[str, Place],
+    ledgers: dict[str, Ledger],
+    under: dict[str, Ledger],
+) -> Page:
+    """Return the page with the tables that it asks for; `under` as `behaviour` takes it."""
     if not any(isinstance(part, Prose) and MARK.search(part.text) for part in page.parts):
         return page
 
     def table(match: re.Match[str]) -> str:
-        make = changes if match["kind"] == "changes" else behaviour
-        return "\n".join(make(ledgers, places))
+        if match["kind"] == "changes":
+            return "\n".join(changes(ledgers, places))
+        return "\n".join(behaviour(ledgers, places, under))
 
     parts = (
         replace(part, text=MARK.sub(table, part.text)) if isinstance(part, Prose) else part
@@ -93,7 +99,7 @@ def changes(ledgers: dict[str, Ledger], places: dict[str, Place]) -> Iterator[st
     releases = list(ledgers)
     for older, newer in reversed([*pairwise(releases)]):
         rows = [
-            f"| {_where(name, value, places)} | {_cell(old)} | {_cell(new)} |"
+            f"| {_where(name, value, places)} | {_cell(old, new)} | {_cell(new, old)} |"
             for name, value, old, new in _differing(ledgers[older], ledgers[newer])
         ]
         yield f"## PyTorch {newer}\n"
@@ -117,18 +123,40 @@ def _differing(older: Ledger, newer: Ledger) -> Iterator[tuple[str, str, Any, An
                 yield name, value, before["values"][value], new
 
 
-def behaviour(ledgers: dict[str, Ledger], places: dict[str, Place]) -> Iterator[str]:
-    """Yield one table of every value: the newest release's, and where it is another."""
+def behaviour(
+    ledgers: dict[str, Ledger], places: dict[str, Place], under: dict[str, Ledger]
+) -> Iterator[str]:
+    """Yield one table of every value: the newest release's, and where it is another.
+
+    Args:
+        ledgers: by release, oldest first.
+        places: where each fence stands.
+        under: what each variant gives on the newest release, by its title: a column each.
+
+    """
     if not ledgers:
         return
     newest = next(reversed(ledgers))
+    heads = ["Value", newest, "Elsewhere", *(title[0].upper() + title[1:] for title in under)]
     yield "::::{div} cip-ledger cip-filter\n"
-    yield f"| Value | {newest} | Elsewhere |\n| --- | --- | --- |"
+    yield f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}"
     for name, entry in ledgers[newest].items():
         for value, new in entry["values"].items():
-            others = _others(ledgers, name, value, new)
-            yield f"| {_where(name, value, places)} | {_cell(new)} | {others} |"
+            cells = [_where(name, value, places), _cell(new), _others(ledgers, name, value, new)]
+            cells += [_other(one.get(name, {}), entry, value) for one in under.values()]
+            yield f"| {' | '.join(cells)} |"
     yield "\n::::"
+
+
+def _other(found: dict[str, Any], entry: dict[str, Any], value: str) -> str:
+    """Return what a variant gives for a value of `entry`, nothing where it is the same."""
+    if found.get("source") != entry["source"]:
+        return "not measured"
+    if value not in found["values"]:
+        return "the code fails"
+    other = found["values"][value]
+    here = entry["values"][value]
+    return _cell(other, here) if differ(here, other) else ""
 
 
 def _others(ledgers: dict[str, Ledger], name: str, value: str, new: Any) -> str:
@@ -141,10 +169,10 @@ def _others(ledgers: dict[str, Ledger], name: str, value: str, new: Any) -> str:
         if entry.get("source") != source or value not in entry["values"]:
             unknown.append(release)
         elif differ(entry["values"][value], new):
-            found.setdefault(_cell(entry["values"][value]), []).append(release)
-    parts = [f"{text} on {', '.join(releases)}" for text, releases in found.items()]
+            found.setdefault(_cell(entry["values"][value], new), []).append(release)
+    parts = [f"{text} on {grouped(releases, ledgers)}" for text, releases in found.items()]
     if unknown:
-        parts.append(f"not measured on {', '.join(unknown)}")
+        parts.append(f"not measured on {grouped(unknown, ledgers)}")
     return "; ".join(parts) or "the same"
 
 
@@ -158,15 +186,14 @@ def _where(name: str, value: str, places: dict[str, Place]) -> str:
     return f"{link} `{value if page == 'lab' else f'{own}.{value}'}`"
 
 
-def _cell(value: Any) -> str:
-    r"""Return a value as a code span in a table.
+def _cell(value: Any, other: Any = None) -> str:
+    r"""Return a value as a code span in a table, a long one where it differs from `other`.
 
     >>> print(_cell("a|b"), _cell([1, "`"]))
     `"a\|b"` ``[1, "`"]``
     """
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    if len(text) > LONGEST:
-        text = f"{text[:LONGEST]}…"
+    text, beside = (json.dumps(v, ensure_ascii=False, sort_keys=True) for v in (value, other))
+    text = cut(text, beside, LONGEST)
     ticks = "``" if "`" in text else "`"
     return _escaped(f"{ticks}{text}{ticks}")
 

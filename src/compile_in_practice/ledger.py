@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 MISSING = object()
+SHORT = 2  # releases in a row that are named one by one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +102,16 @@ def stored(ledger: Ledger, name: str, value: str, here: dict[str, str]) -> Any:
     found = values[value]
     if isinstance(found, dict) and set(found) == {"varies", "by"}:
         return found["by"].get("|".join(here[kind] for kind in found["varies"]), MISSING)
+    return found
+
+
+def resolved(ledger: Ledger, here: dict[str, str]) -> Ledger:
+    """Return a ledger with the values of this Python and platform, where it knows them."""
+    found = {}
+    for name, entry in ledger.items():
+        values = {value: stored(ledger, name, value, here) for value in entry["values"]}
+        known = {value: one for value, one in values.items() if one is not MISSING}
+        found[name] = {**entry, "values": known}
     return found
 
 
@@ -191,19 +202,41 @@ def last_held(ledgers: dict[str, Ledger], name: str, source: str) -> str | None:
     return None
 
 
-def elsewhere(
-    ledgers: dict[str, Ledger], item: Measured, torch: str, here: dict[str, str]
-) -> dict[str, dict[str, Any]]:
-    """Return what other releases measured differently: release, value name, value."""
-    found: dict[str, dict[str, Any]] = {}
-    for release, ledger in ledgers.items():
-        if release == torch or not _has(ledger, item):
-            continue
-        for name, value in item.values.items():
-            old = stored(ledger, item.name, name, here)
-            if old is not MISSING and differ(old, value):
-                found.setdefault(release, {})[name] = old
-    return found
+def cut(text: str, other: str, longest: int) -> str:
+    """Return `text`, or the part of a long one where it begins to differ from `other`.
+
+    >>> cut("0123456789 abc", "0123456789 xyz", 8), cut("0123", "0456", 8)
+    ('…89 abc', '0123')
+    >>> cut("0123456789 abc", "5", 8)
+    '0123456…'
+    """
+    if len(text) <= longest:
+        return text
+    pairs = enumerate(zip(text, f"{other}\0", strict=False))
+    same = next((number for number, (one, two) in pairs if one != two), len(text))
+    start = 0 if same < longest // 2 else same - longest // 2
+    end = start + longest - 1
+    shown = f"…{text[start + 1 : end]}" if start else text[:end]
+    return shown if end >= len(text) else f"{shown}…"
+
+
+def grouped(found: Iterable[str], among: Iterable[str]) -> str:
+    """Return releases as a sentence names them, three or more in a row as a range.
+
+    >>> grouped(["2.8.0", "2.9.1", "2.10.0", "2.12.1"], ["2.11.0"])
+    '2.8.0 to 2.10.0 and 2.12.1'
+    """
+    wanted = set(found)
+    runs: list[list[str]] = [[]]
+    for release in sorted({*among, *wanted}, key=Version):
+        if release in wanted:
+            runs[-1].append(release)
+        elif runs[-1]:
+            runs.append([])
+    parts = []
+    for run in runs:
+        parts += [f"{run[0]} to {run[-1]}"] if len(run) > SHORT else run
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def by_release(
@@ -227,7 +260,7 @@ def _has(entries: Ledger, item: Measured) -> bool:
 def outdated(ledgers: dict[str, Ledger], measured: Iterable[Measured], torch: str) -> list[str]:
     """Return a line for each other release whose ledger holds other code of a fence.
 
-    What such a fence gives there is not shown, see `elsewhere`.
+    What such a fence gives there is not shown.
     """
     sources = {item.name: item.source for item in measured}
     lines = []

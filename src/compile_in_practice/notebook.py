@@ -16,9 +16,10 @@ from nbformat.v4 import (
 
 from compile_in_practice.answers import unfolded
 from compile_in_practice.page import Fence
-from compile_in_practice.values import substitute
+from compile_in_practice.values import substitute_marked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from compile_in_practice.failure import Failure
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 KERNELSPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}
 LONG_LOG = 8  # lines; a longer one is in the control, but for the lines that `log` names
+MOST = 3  # values that the line below a fence names; a table has them all
 LANGUAGE = {"name": "python", "file_extension": ".py", "pygments_lexer": "ipython3"}
 
 
@@ -41,7 +43,7 @@ class Shown:
         label: where a recorded output is from.
         reason: why the code was not run, or is pure setup.
         values: the named values, for the reader of the notebook's metadata.
-        elsewhere: what other releases measured: release, value name, value.
+        elsewhere: by name of a value, where it is what else.
         releases: each value on every release: value name, release, value.
         xray: what Dynamo made of it, None where nothing was compiled.
 
@@ -53,13 +55,19 @@ class Shown:
     label: str = ""
     reason: str = ""
     values: dict[str, Any]
-    elsewhere: dict[str, dict[str, Any]]
+    elsewhere: dict[str, list[list[str]]]
     releases: dict[str, dict[str, Any]] = field(default_factory=dict)
     xray: dict[str, Any] | None = None
 
 
 def make_notebook(
-    page: Page, shown: dict[str, Shown], scope: Scope, *, file: str, evidence: str
+    page: Page,
+    shown: dict[str, Shown],
+    scope: Scope,
+    *,
+    file: str,
+    evidence: str,
+    others: Callable[[str], list[list[str]]] = lambda _: [],
 ) -> tuple[str, list[Failure]]:
     """Return the page as notebook JSON, and what is wrong with its names.
 
@@ -69,6 +77,7 @@ def make_notebook(
         scope: what the names in its prose mean.
         file: the page as failures name it.
         evidence: the line at its end, or an empty text.
+        others: what a value role shows elsewhere, which the site says beside the value.
 
     """
     cells: list[Any] = []
@@ -89,9 +98,12 @@ def make_notebook(
                     cell = new_markdown_cell(text, metadata={"cip": {"kind": "elsewhere"}})
                     add(cell, part.first_line - 1, f"{part.name}-elsewhere")
         else:
-            text, found = substitute(part.text, scope, file=file, line=part.line)
+            text, found, marks = substitute_marked(
+                part.text, scope, others, file=file, line=part.line
+            )
             failures += found
-            add(new_markdown_cell(text), part.line - 1, f"prose-{part.line}")
+            told = {"cip": {"marks": [vars(mark) for mark in marks]}} if marks else {}
+            add(new_markdown_cell(text, metadata=told), part.line - 1, f"prose-{part.line}")
     if evidence:
         cell = new_markdown_cell(evidence, metadata={"cip": {"kind": "evidence"}})
         add(cell, lines[-1] if lines else 0, "evidence")
@@ -169,6 +181,7 @@ def runnable(path: Path) -> str:
         elif cell.cell_type == "markdown":
             cells.append(new_markdown_cell(unfolded(cell.source), id=cell.id))
         else:
+            told.pop("marks", None)  # the site's own
             cells.append(cell)
     metadata = {key: executed.metadata[key] for key in ("kernelspec", "language_info")}
     return str(nbformat.writes(new_notebook(cells=cells, metadata=metadata))) + "\n"
@@ -193,26 +206,19 @@ def _before(fence: Fence, by_name: dict[str, Fence]) -> str:
     return "\n\n".join(sources)
 
 
-def _elsewhere(found: dict[str, dict[str, Any]]) -> str:
+def _elsewhere(found: dict[str, list[list[str]]]) -> str:
     """Return one line that says which release measures something else.
 
-    >>> _elsewhere({"2.8.0": {"n_graphs": 3}, "2.9.1": {"n_graphs": 3}})
-    'Elsewhere: `n_graphs` is 3 on torch 2.8.0 and 2.9.1.'
+    >>> old = "on torch 2.8.0 to 2.10.0"
+    >>> _elsewhere({"n": [[old, "3"], ["under Inductor", "4"]], "m": [[old, "2"]]})
+    'Elsewhere: `n` is 3, `m` is 2 on torch 2.8.0 to 2.10.0; `n` is 4 under Inductor.'
     """
-    by_value: dict[tuple[str, str], list[str]] = {}
-    for release, values in found.items():
-        for name, value in values.items():
-            by_value.setdefault((name, _shown_value(value)), []).append(release)
-    parts = [
-        f"`{name}` is {value} on torch {_and(releases)}"
-        for (name, value), releases in by_value.items()
-    ]
+    by_place: dict[str, list[str]] = {}
+    for name in [*found][:MOST]:
+        for where, value in found[name]:
+            by_place.setdefault(where, []).append(f"`{name}` is {value}")
+    parts = [f"{', '.join(values)} {where}" for where, values in by_place.items()]
+    if len(found) > MOST:
+        n_more = len(found) - MOST
+        parts.append(f"{n_more} more {'differs' if n_more == 1 else 'differ'}")
     return f"Elsewhere: {'; '.join(parts)}." if parts else ""
-
-
-def _shown_value(value: Any) -> str:
-    return f"`{value}`" if isinstance(value, str | list | dict) else str(value)
-
-
-def _and(items: list[str]) -> str:
-    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)

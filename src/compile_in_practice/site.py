@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compile_in_practice import claim_table, history, ledger, periods
+from compile_in_practice import claim_table, history, ledger, periods, variant
+from compile_in_practice.abroad import Abroad, read_variants
 from compile_in_practice.failure import Failure, in_order
 from compile_in_practice.notebook import Shown, make_notebook
 from compile_in_practice.page import page_name
@@ -53,10 +54,13 @@ def write_site(site: Site) -> None:
     """Write everything that Sphinx reads, and the summary."""
     recorded, failures = record_values(site.project.records, site.environment.torch)
     site.report.failures += failures
+    abroad = Abroad(
+        site.project, site.environment.torch, site.environment.varies_by, site.report.measured
+    )
     shown_by_page: dict[str, dict[str, Shown]] = {}
     by_page: dict[str, dict[str, Any]] = {}
     for page in site.pages:
-        shown_by_page[page.name], failures = _shown(site, page)
+        shown_by_page[page.name], failures = _shown(site, abroad, page)
         site.report.failures += failures
         if page.fences:
             by_page[page_name(page.name)] = _values(shown_by_page[page.name])
@@ -82,14 +86,22 @@ def write_site(site: Site) -> None:
         read = claim_table.read_claims(site.project, site.pages, n_held)
         return claim_table.rows(read, site.pages, scopes, everything)
 
+    here = site.environment.varies_by
+    ledgers = {release: ledger.resolved(one, here) for release, one in site.ledgers.items()}
+    variants = read_variants(site.project, next(reversed(ledgers), ""))
+    under = {
+        variant.told(site.project, name): ledger.resolved(one, here)
+        for name, one in variants.items()
+    }
     for page in site.pages:
-        whole = periods.expand(history.expand(page, places, site.ledgers), site.ledgers)
+        whole = periods.expand(history.expand(page, places, ledgers, under), site.ledgers)
         text, failures = make_notebook(
             claim_table.expand(whole, claims),
             shown_by_page[page.name],
             scopes[page.name],
             file=site.project.shown(page.path),
             evidence=_evidence(site, page),
+            others=abroad.teller(page, scopes[page.name]),
         )
         site.report.failures += _unless_failed(site, page.fences, failures)
         write_text(site.results / "pages" / f"{page.name}.ipynb", text)
@@ -138,7 +150,7 @@ def _write_script(site: Site, path: Path, scope: Scope) -> None:
     write_text(site.results / "gallery" / path.parent.name / path.name, text)
 
 
-def _shown(site: Site, page: Page) -> tuple[dict[str, Shown], list[Failure]]:
+def _shown(site: Site, abroad: Abroad, page: Page) -> tuple[dict[str, Shown], list[Failure]]:
     shown: dict[str, Shown] = {}
     failures: list[Failure] = []
     for fence in page.fences:
@@ -155,23 +167,21 @@ def _shown(site: Site, page: Page) -> tuple[dict[str, Shown], list[Failure]]:
             if shown[fence.name].kind == "missing" and not found:
                 site.report.notices.append(f"{where}: not recorded yet")
         elif fence.full_name in site.fences:
-            shown[fence.name] = _run_fence(site, fence.full_name)
+            shown[fence.name] = _run_fence(site, abroad, fence.full_name)
     return shown, failures
 
 
-def _run_fence(site: Site, name: str) -> Shown:
+def _run_fence(site: Site, abroad: Abroad, name: str) -> Shown:
     result = site.fences[name]
     measured = next(item for item in site.report.measured if item.name == name)
-    elsewhere = ledger.elsewhere(
-        site.ledgers, measured, site.environment.torch, site.environment.varies_by
-    )
     releases = ledger.by_release(
         site.ledgers, measured, site.environment.torch, site.environment.varies_by
     )
     xray = result["xray"]
     return Shown(
         kind="run", stdout=result["stdout"], stderr=result["stderr"],
-        values=result["values"], elsewhere=elsewhere, releases=releases,
+        values=result["values"], elsewhere=abroad.elsewhere(name, result["values"]),
+        releases=releases,
         xray=None if xray is None or "problem" in xray else xray,
     )  # fmt: skip
 

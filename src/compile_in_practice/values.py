@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 from compile_in_practice.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROLE = re.compile(
     r"(?P<code>(?P<ticks>`{2,}).*?(?P=ticks))|\{(?P<role>value|verdict)\}`(?P<text>[^`]+)`"
 )
 RST_ROLE = re.compile(r"(?P<code>``.*?``)|:(?P<role>value|verdict):`(?P<text>[^`]+)`")
 OPEN_ROLE = r"[{:](?:value|verdict)[}:]`"
+NO_TEXT = re.compile(r"\s*(:[\w-]+:|[`:~]{3,}|<)")  # options and heads of directives, HTML
 WRITTEN = {False: "write {value}`name` on one line", True: "write :value:`name` on one line"}
 NOT_RECORDED = "(not recorded yet)"
 BUILTINS = {
@@ -175,6 +176,24 @@ class Scope:
                 yield name
 
 
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """Where a page shows a value that is another elsewhere.
+
+    Attributes:
+        line: from 0, in the text that shows it.
+        column: right behind it.
+        shown: the value as it is shown.
+        others: where it is what else, `["on torch 2.8.0 to 2.10.0", "3"]` each.
+
+    """
+
+    line: int
+    column: int
+    shown: str
+    others: list[list[str]]
+
+
 def substitute(
     text: str, scope: Scope, *, file: str, line: int, rst: bool = False
 ) -> tuple[str, list[Failure]]:
@@ -188,25 +207,51 @@ def substitute(
         rst: whether roles are written `:value:` as in reStructuredText.
 
     """
+    shown, failures, _ = substitute_marked(text, scope, lambda _: [], file=file, line=line, rst=rst)
+    return shown, failures
+
+
+def substitute_marked(
+    text: str,
+    scope: Scope,
+    others: Callable[[str], list[list[str]]],
+    *,
+    file: str,
+    line: int,
+    rst: bool = False,
+) -> tuple[str, list[Failure], list[Mark]]:
+    """Return what `substitute` does, and a mark behind each value that `others` knows more of."""
     failures: list[Failure] = []
+    marks: list[Mark] = []
     shown = []
     for number, source, prose in prose_lines(text):
         if not prose:
             shown.append(source)
             continue
         where = f"{file}:{line + number}"
+        grown = 0
 
-        def replace(match: re.Match[str], where: str = where) -> str:
+        def replace(
+            match: re.Match[str], number: int = number, where: str = where, source: str = source
+        ) -> str:
+            nonlocal grown
             if match["role"] is None:
                 return match[0]
             if scope.waits(match["text"]):
-                return NOT_RECORDED
-            try:
-                act = scope.show if match["role"] == "value" else scope.judge
-                return act(match["text"])
-            except ValueNameError as error:
-                failures.append(Failure(where=where, what=str(error)))
-                return match[0]
+                new = NOT_RECORDED
+            else:
+                try:
+                    act = scope.show if match["role"] == "value" else scope.judge
+                    new = act(match["text"])
+                except ValueNameError as error:
+                    failures.append(Failure(where=where, what=str(error)))
+                    return match[0]
+            is_text = match["role"] == "value" and not NO_TEXT.match(source)
+            if is_text and new != NOT_RECORDED and (found := others(match["text"])):
+                column = match.start() + grown + len(new)
+                marks.append(Mark(line=number, column=column, shown=new, others=found))
+            grown += len(new) - len(match[0])
+            return new
 
         pattern = RST_ROLE if rst else ROLE
         if not rst and re.match(r"\s{0,3}#{1,6}\s", source) and _has_role(pattern, source):
@@ -220,7 +265,7 @@ def substitute(
             what = "a role that does not end on its line, or is written for another markup"
             failures.append(Failure(where=where, what=what, remedy=WRITTEN[rst]))
         shown.append(pattern.sub(replace, source))
-    return "\n".join(shown), failures
+    return "\n".join(shown), failures, marks
 
 
 def _has_role(pattern: re.Pattern[str], line: str) -> bool:

@@ -41,14 +41,27 @@ def test_each_release_lists_what_differs_from_the_one_before() -> None:
 def test_values_of_an_edited_fence_are_not_compared() -> None:
     ledgers = {"2.8.0": ledger(1, "another"), "2.9.1": ledger(2)}
     assert "Nothing that is measured here" in "".join(changes(ledgers, PLACES))
-    assert f"| {LINK} `f.n` | `2` | not measured on 2.8.0 |" in [*behaviour(ledgers, PLACES)]
+    assert f"| {LINK} `f.n` | `2` | not measured on 2.8.0 |" in [*behaviour(ledgers, PLACES, {})]
 
 
 def test_every_value_stands_in_one_table_with_the_releases_that_differ() -> None:
     ledgers = {"2.8.0": ledger(3, m="a"), "2.9.1": ledger(3, m="a"), "2.10.0": ledger(2, m="a")}
-    assert [*behaviour(ledgers, PLACES)][2:-1] == [
-        f"| {LINK} `f.n` | `2` | `3` on 2.8.0, 2.9.1 |",
+    assert [*behaviour(ledgers, PLACES, {})][2:-1] == [
+        f"| {LINK} `f.n` | `2` | `3` on 2.8.0 and 2.9.1 |",
         f'| {LINK} `f.m` | `"a"` | the same |',
+    ]
+
+
+def test_a_variant_has_a_column_that_says_what_is_other() -> None:
+    ledgers = {"2.10.0": {**ledger(2, m="a", k=1), "p.g": ledger(1)["p.f"]}}
+    under = {"with x=1": ledger(3, m="a"), "under Inductor": {}}
+    head, *rows = [*behaviour(ledgers, {}, under)][1:-1]
+    assert head.startswith("| Value | 2.10.0 | Elsewhere | With x=1 | Under Inductor |")
+    assert rows == [
+        "| p `f.n` | `2` | the same | `3` | not measured |",
+        '| p `f.m` | `"a"` | the same |  | not measured |',
+        "| p `f.k` | `1` | the same | the code fails | not measured |",
+        "| p `g.n` | `1` | the same | not measured | not measured |",
     ]
 
 

@@ -254,16 +254,17 @@ def test_last_held_is_the_newest_release_of_the_same_source() -> None:
     assert ledger.last_held(ledgers, "p.g", "s") is None
 
 
-def test_other_releases_are_named_only_for_the_same_source() -> None:
-    ledgers = {"2.8.0": entry(2), "2.9.1": entry(2, "another"), "2.10.0": entry(1)}
-    assert ledger.elsewhere(ledgers, measured(1), "2.15.0", HERE) == {"2.8.0": {"n": 2}}
-
-
 def test_a_value_stored_for_another_platform_says_nothing_here() -> None:
     by = {"varies": ["python", "platform"], "by": {"3.11|Darwin arm64": 9}}
     assert ledger.stored(entry(by), "p.f", "n", HERE) is ledger.MISSING
     by["by"] = {"3.11|Linux x86_64": 4}
     assert ledger.stored(entry(by), "p.f", "n", HERE) == 4
+
+
+def test_a_table_shows_what_varies_as_it_is_here_or_not_at_all() -> None:
+    by = {"varies": ["python"], "by": {"3.11": 4}}
+    assert ledger.resolved(entry(by), HERE) == entry(4)
+    assert ledger.resolved(entry(by), {**HERE, "python": "3.13"})["p.f"]["values"] == {}
 
 
 def test_true_is_told_from_one() -> None:

@@ -19,6 +19,7 @@ from compile_in_practice.sphinxext import (
     llms,
     locations,
     markdown,
+    markers,
     matcher,
     path,
     redirects,
@@ -62,6 +63,9 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_node(terms.definition_tip, html=(terms.open_term, terms.close_term))
     app.add_directive("answer", answers.Answer)
     app.add_directive("learning-path", path.LearningPath)
+    app.add_node(markers.marker, html=(markers.visit, None))
+    app.add_role(markers.ROLE, markers.read_marker)
+    app.add_post_transform(markers.LeaveLinks)
     app.add_directive("symptom-matcher", matcher.SymptomMatcher)
     app.add_directive("symptom-list", matcher.SymptomList)
     app.add_directive("symptom-rate", matcher.SymptomRate)

@@ -19,6 +19,7 @@ import nbformat
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
+from compile_in_practice.sphinxext import markers
 from compile_in_practice.store import file_digest
 
 if TYPE_CHECKING:
@@ -167,6 +168,7 @@ def read_notebook(text: str) -> NotebookNode:
     notebook: NotebookNode = nbformat.reads(text, as_version=4)
     lines = notebook.metadata["source_map"]
     notebook.metadata["source_map"] = [line - 1 for line in lines]
+    markers.insert(notebook)
     return notebook
 
 

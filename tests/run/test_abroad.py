@@ -1,0 +1,121 @@
+"""What a value is elsewhere: on the other releases, with coming defaults, under Inductor."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compile_in_practice.abroad import Abroad
+from compile_in_practice.ledger import Measured
+from compile_in_practice.page import Page
+from compile_in_practice.project import Project
+from compile_in_practice.values import Group, Mark, Scope, substitute_marked
+from tests.run.conftest import Site, fence
+
+HERE = {"python": "3.11", "platform": "Linux x86_64"}
+
+
+def measured(name: str, **values: object) -> Measured:
+    return Measured(name=name, where="docs/p.md:3", source="s", values=values, varies={})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    releases = ("2.8.0", "2.9.1", "2.10.0", "2.11.0")
+    return Project(
+        root=tmp_path, pythons=(), releases=releases, reference="2.8.0", current="2.11.0",
+        announced={"torch.x": 1},
+    )  # fmt: skip
+
+
+def write(project: Project, place: str, source: str = "s", **fences: dict[str, Any]) -> None:
+    path = project.ledger / f"{place}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    held = {name.replace("__", "."): {"source": source, "values": v} for name, v in fences.items()}
+    text = json.dumps({"schema": 1, "torch": path.stem, "fences": held})
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def abroad(project: Project) -> Abroad:
+    for release in ("2.8.0", "2.9.1", "2.10.0"):
+        write(project, release, p__f={"n": 3, "sizes": {"a": 1}}, lab__l={"whole.n": 7})
+    write(project, "2.11.0", p__f={"n": 2, "sizes": {"a": 1}}, lab__l={"whole.n": 8})
+    write(project, "next/2.11.0", p__f={"n": 1, "sizes": {"a": 1}})
+    write(project, "inductor/2.10.0", p__f={"n": 9, "sizes": {"a": 1}})
+    here = [measured("p.f", n=2, sizes={"a": 1}), measured("lab.l", **{"whole.n": 8})]
+    return Abroad(project, "2.11.0", HERE, here)
+
+
+OWN = {"f": {"n": 2, "sizes": {"a": 1}}}
+SCOPE = Scope(names=Group.of({**OWN, "p": OWN, "lab": {"l": {"whole": {"n": 8}}}}))
+
+
+def tell(abroad: Abroad, text: str) -> list[list[str]]:
+    page = Page(name="module/p", path=Path("p.md"), metadata={}, parts=(), lines=())
+    return abroad.teller(page, SCOPE)(text)
+
+
+@pytest.mark.parametrize("text", ["f.n", "p.f.n"])
+def test_a_role_is_told_where_it_would_show_what_else(abroad: Abroad, text: str) -> None:
+    assert tell(abroad, text) == [
+        ["on torch 2.8.0 to 2.10.0", "3"],
+        ["with x=1", "1"],
+    ]
+
+
+def test_a_role_is_judged_by_what_it_shows(abroad: Abroad) -> None:
+    assert tell(abroad, "f.n * 10:d")[0] == ["on torch 2.8.0 to 2.10.0", "30"]
+    assert tell(abroad, "f.n:word")[0] == ["on torch 2.8.0 to 2.10.0", "three"]
+    assert tell(abroad, "f.n > 0") == []
+    assert tell(abroad, 'f.sizes["a"]') == []
+
+
+def test_a_value_of_a_lab_is_found_by_its_groups(abroad: Abroad) -> None:
+    assert tell(abroad, "lab.l.whole.n") == [["on torch 2.8.0 to 2.10.0", "7"]]
+
+
+def test_what_has_other_code_there_is_not_told(project: Project, abroad: Abroad) -> None:
+    write(project, "2.9.1", "another", p__f={"n": 3})
+    again = Abroad(project, "2.11.0", HERE, abroad.measured)
+    assert tell(again, "f.n")[0] == ["on torch 2.8.0 and 2.10.0", "3"]
+    assert again.elsewhere("p.f", {"n": 3}) == {"n": [["with x=1", "1"]]}
+
+
+def test_a_long_value_is_shown_where_it_differs(project: Project) -> None:
+    write(project, "2.8.0", p__f={"text": "x" * 100 + "y" * 90})
+    one = Abroad(project, "2.11.0", HERE, [measured("p.f", text="x" * 110)])
+    assert one.elsewhere("p.f", {"text": "x" * 110}) == {
+        "text": [["on torch 2.8.0", f"`…{'x' * 29}{'y' * 29}…`"]],
+    }
+
+
+def test_a_mark_stands_right_behind_what_is_shown() -> None:
+    text = (
+        "`code` {value}`f.n:word`, {verdict}`holds <f.n == 2>` {value}`f.n`.\n\n:alt: {value}`f.n`"
+    )
+    others = [["on torch 2.8.0", "3"]]
+    shown, failures, marks = substitute_marked(text, SCOPE, lambda _: others, file="p", line=1)
+    assert (shown, failures) == ("`code` two, holds 2.\n\n:alt: 2", [])
+    assert marks == [
+        Mark(line=0, column=len("`code` two"), shown="two", others=others),
+        Mark(line=0, column=len("`code` two, holds 2"), shown="2", others=others),
+    ]
+
+
+def test_marks_are_in_the_metadata_alone(site: Site) -> None:
+    site.page(
+        "page", "It is {value}`counted.n`.\n", fence("counted", "n = 3\nassert n", values="{n: n}")
+    )
+    report = site.build()
+    item = report.measured[0]
+    held = {item.name: {"source": item.source, "values": {"n": 4}}}
+    text = json.dumps({"schema": 1, "torch": "2.6.0", "fences": held})
+    site.write("docs/ledger/2.6.0.json", text)
+    report = site.build()
+    notebook = json.loads((report.results / "pages/page.ipynb").read_text(encoding="utf-8"))
+    prose = notebook["cells"][0]
+    assert "".join(prose["source"]) == "# page\n\nIt is 3."
+    mark = {"line": 2, "column": 7, "shown": "3", "others": [["on torch 2.6.0", "4"]]}
+    assert prose["metadata"] == {"cip": {"marks": [mark]}}
