@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from compile_in_practice.project import Project
     from compile_in_practice.runner import Ended
 
+COMPILING = 5  # times the limit of a fence: a C++ compiler takes seconds a kernel
 OTHER_SOURCES = {".rst", ".txt", ".ipynb"}
 READ_TRACE = "teach src/compile_in_practice/xray.py and worker/trace.py what it is called now"
 
@@ -139,6 +140,9 @@ class _Run:
             else lab_job(self.project, self.environment, item, scratch)
             for item in todo.values()
         ]
+        if self.environment.variant.get("inductor"):
+            for job in jobs:
+                job["limit_s"] *= COMPILING
         progress = Progress(
             todo={
                 key: item.page.name if isinstance(item, Chain) else f"lab {item.name}"
