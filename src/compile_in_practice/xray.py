@@ -29,7 +29,7 @@ MOST_CHARACTERS = 240
 WIDE = 88
 
 ERASED = re.compile(r";\s+(?:\w+ = )+None$")
-FROM = re.compile(r"^((?:    )*) ?# File: (?:fence\.py:\d+|(.+):\d+) in \w+, code: (.*)$")
+FROM = re.compile(r"^((?:    )*) ?# File: (?:fence\.py:\d+|(.+):\d+) in [^,]+, code: (.*)$")
 ALIAS = re.compile(r"^ +(\w+) = (\w+)$")
 PARAMETER = re.compile(r"\b(\w+): \"")
 NOT_KNOWN = "# No stacktrace found for following nodes"
@@ -156,7 +156,9 @@ def _add(compiled: Compile, event: Event, find: Callable[[int], Spot]) -> None:
         if metrics["co_filename"] == "fence.py":
             compiled.spot = find(metrics["co_firstlineno"])
         if metrics["fail_type"]:
-            why = (metrics["fail_reason"] or "").strip().split("\n")[0]
+            why = (metrics["fail_reason"] or "").strip()
+            if metrics["fail_type"] != "RecompileError":  # which names the guard below
+                why = why.split("\n")[0]
             compiled.failure = _short(f"{metrics['fail_type']}: {why}")
 
 
@@ -206,8 +208,10 @@ def _renamed(lines: list[str]) -> list[str]:
 
 
 def _from(match: re.Match[str]) -> str:
-    inside = f"{match[2]}: " if match[2] else ""
-    return f"{match[1]}# {inside}{match[3]}"
+    inside = match[2] or ""
+    if inside.startswith("<eval_with_key>"):
+        inside = "make_fx"  # a graph that was traced before and is compiled now
+    return f"{match[1]}# {inside}: {match[3]}" if inside else f"{match[1]}# {match[3]}"
 
 
 def _cut(text: str, most: int) -> tuple[str, int]:

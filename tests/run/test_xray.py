@@ -146,6 +146,16 @@ CANNED = [
 ]
 
 
+def test_a_graph_of_a_lambda_names_its_line_alone() -> None:
+    code = "x = f(lambda x: x * 2)"
+    graph = (
+        f"class G:\n    def forward(self):\n        # File: fence.py:3 in <lambda>, code: {code}"
+    )
+    found = xray.read(canned({**CANNED[0], "payload": graph}, *CANNED[1:]), at)
+    assert found is not None
+    assert found["compiles"][0]["graph"] == f"def forward(self):\n    # {code}"
+
+
 def canned(*events: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"cell": 0, "id": [None, 0, 0], **event} for event in events]
 

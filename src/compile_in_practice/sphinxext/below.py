@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 LONGEST = 80
+FEW = 2  # releases that are named though they agree
 
 
 class below(nodes.General, nodes.Element):  # noqa: N801  (docutils names nodes so)
@@ -141,7 +142,8 @@ def _values(values: dict[str, dict[str, Any]]) -> str:
         releases: dict[str, list[str]] = {}
         for release in sorted(by_release, key=Version):  # a notebook sorts as text
             releases.setdefault(_shown(by_release[release]), []).append(release)
-        same = f"all {len(by_release)} releases" if len(releases) == 1 < len(by_release) else ""
+        n_measured = len(by_release)
+        same = f"all {n_measured} releases" if len(releases) == 1 and n_measured > FEW else ""
         told = [
             f"<code>{escape(value)}</code> on {same or ', '.join(found)}"
             for value, found in releases.items()
