@@ -53,7 +53,8 @@ def test_a_break_has_its_reason_its_line_and_its_id(seen: Fences) -> None:
     assert found["spot"] == {"fence": "", "line": 8, "code": "if y.sum() > 0:"}
     assert "ata-dependent" in found["reason"]
     assert found["explanation"].startswith("Detected data-dependent branching")
-    assert found["identifier"] == ("" if TORCH == "2.8.0" else "GB0170")
+    without = ("2.8.0", "2.9.1", "2.10.0")  # their trace gives no id
+    assert found["identifier"] == ("" if TORCH in without else "GB0170")
     assert first["function"] == "branchy"
     assert resumed["function"] == "torch_dynamo_resume_in_branchy_at_8"
     assert (seen["broken"]["n_graphs"], seen["broken"]["n_breaks"]) == (2, 1)
