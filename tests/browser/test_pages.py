@@ -1,0 +1,55 @@
+"""Every page of the built site, in both themes and at each width."""
+
+import json
+from pathlib import Path
+
+from tests.browser.conftest import ROOT
+from tests.browser.visit import Visit
+
+Visits = dict[str, Visit]
+
+
+def wrong(visits: Visits, what: str) -> dict[str, object]:
+    """What is wrong, by page."""
+    return {page: told for page, visit in visits.items() if (told := getattr(visit, what))}
+
+
+def test_every_built_page_was_visited(html: Path, visits: Visits) -> None:
+    summary = json.loads((html.parent / "summary.json").read_text(encoding="utf-8"))
+    scripts = [path.relative_to(ROOT / "gallery") for path in ROOT.glob("gallery/[lg]*/[a-z]*.py")]
+    expected = {f"{name}.html" for name in summary["pages"]}
+    expected |= {path.with_suffix(".html").as_posix() for path in scripts}
+    expected |= {"404.html", "genindex.html", "gpu/index.html", "lab/index.html", "search.html"}
+    assert expected - visits.keys() == set()
+    assert len(visits) == len(list(html.rglob("*.html"))) - n_of_others(html)
+    assert {visit.status for visit in visits.values()} == {200}
+    print(f"{len(visits)} pages in a browser")
+
+
+def n_of_others(html: Path) -> int:
+    """How many HTML files the theme brings, and tlparse, whose markup is its own."""
+    return sum(len(list((html / name).rglob("*.html"))) for name in ("_static", "tlparse"))
+
+
+def test_no_page_logs_an_error(visits: Visits) -> None:
+    assert wrong(visits, "errors") == {}
+
+
+def test_no_request_leaves_the_site(visits: Visits) -> None:
+    assert wrong(visits, "outside") == {}
+
+
+def test_no_page_scrolls_sideways(visits: Visits) -> None:
+    assert wrong(visits, "wide") == {}
+
+
+def test_axe_finds_nothing_in_either_theme(visits: Visits) -> None:
+    assert wrong(visits, "barriers") == {}
+
+
+def test_each_figure_says_in_words_what_it_shows(visits: Visits) -> None:
+    assert wrong(visits, "weak") == {}
+
+
+def test_each_page_has_its_language_and_one_main_landmark(visits: Visits) -> None:
+    assert {(visit.language, visit.n_main) for visit in visits.values()} == {("en", 1)}

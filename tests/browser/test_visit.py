@@ -1,0 +1,61 @@
+"""A visit notices what is broken, so that an empty list means something."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.serve import serving
+from tests.browser.visit import Visit, visit
+
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
+<link rel="icon" href="data:,"><meta name="viewport" content="width=device-width">
+<style>@media (prefers-color-scheme: dark) {{ body {{ background: #000; color: {dark} }} }}</style>
+</head><body><main class="main"><h1>A page</h1><article class="article-container">{body}</article>
+</main></body></html>"""
+
+
+def told(browser: Browser, folder: Path, body: str, dark: str = "#fff") -> Visit:
+    (folder / "page.html").write_text(PAGE.format(body=body, dark=dark), encoding="utf-8")
+    with serving(folder) as base:
+        return visit(browser.new_context(), base, "page.html")
+
+
+def test_a_page_with_nothing_wrong_tells_nothing(browser: Browser, tmp_path: Path) -> None:
+    assert told(browser, tmp_path, "Text.") == Visit(status=200, language="en", n_main=1)
+
+
+@pytest.mark.parametrize(
+    ("what", "body", "text"),
+    [
+        ("errors", "<script>console.error('it failed')</script>", "it failed"),
+        ("errors", "<script>gone()</script>", "gone is not defined"),
+        ("errors", '<script src="gone.js"></script>', "404"),
+        ("outside", '<img alt="" src="http://example.org/a.png">', "http://example.org/a.png"),
+        ("outside", "<script>fetch('http://example.org/b').catch(() => 0)</script>", "/b"),
+        ("wide", '<div class="x" style="width: 500px">Text</div>', "390 px: div.x"),
+        ("wide", '<details><p class="x" style="width: 800px">Text</p></details>', "768 px: p.x"),
+        ("barriers", '<p style="color: #999">Text</p>', "light: color-contrast: <p style"),
+        ("barriers", '<img src="data:,">', "light: image-alt: "),
+        ("barriers", '<input name="q">', "dark: label: "),
+        ("barriers", '<pre style="overflow: auto; width: 99px">' + "x" * 99 + "</pre>",
+         "dark: scrollable-region-focusable: "),
+        ("weak", '<img alt="A figure." src="data:,">', "A figure."),
+        ("weak", '<svg role="img" aria-label="plot"></svg>', "plot"),
+    ],
+)  # fmt: skip
+def test_what_is_broken_is_told(
+    browser: Browser, tmp_path: Path, what: str, body: str, text: str
+) -> None:
+    assert any(text in one for one in getattr(told(browser, tmp_path, body), what))
+
+
+def test_what_is_wrong_in_the_dark_alone_is_told(browser: Browser, tmp_path: Path) -> None:
+    found = told(browser, tmp_path, "<p>Text.</p>", dark="#444").barriers
+    assert [one.partition(": <")[0] for one in found] == ["dark: color-contrast"] * len(found)
+    assert found
+
+
+def test_a_fence_may_scroll_within_itself(browser: Browser, tmp_path: Path) -> None:
+    fence = '<pre tabindex="0" style="overflow: auto"><code>' + "x" * 300 + "</code></pre>"
+    assert told(browser, tmp_path, fence) == Visit(status=200, language="en", n_main=1)
