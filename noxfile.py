@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ MATRIX = PROJECT["tool"]["compile_in_practice"]
 LOCKS = Path(".ci/requirements")
 DRIFT = Path("results/drift")
 AGREES, DRIFTED, COULD_NOT_RUN = 0, 1, 2
+BROWSERS = ["chromium", "chromium-browser", "google-chrome"]
 BACKEND = os.environ.get("UV_TORCH_BACKEND", "")
 SETTINGS = {
     "OMP_NUM_THREADS": "1",  # a fence is forked from a process with one thread
@@ -106,6 +108,25 @@ def notebooks(session: nox.Session) -> None:
     release, extra = split(session)
     python = environment(session, release)
     module(session, python, "notebooks", "--torch", release, *extra)
+
+
+@nox.session(venv_backend="none")
+def browser(session: nox.Session) -> None:
+    """Open every page of the built site (default: current) in a real browser."""
+    release, extra = split(session)
+    chromium = find_browser(session)
+    python = install(session, "browser", [LOCKS / "site.txt", LOCKS / "browser.txt"])
+    told = {"CHROMIUM": chromium, "TORCH_RELEASE": release, "PYTHONPATH": "src"}
+    tests = ["-m", "pytest", "--override-ini=testpaths=tests/browser", *extra]
+    session.run(python, *tests, env=SETTINGS | told, external=True)
+
+
+@nox.session(venv_backend="none")
+def linkcheck(session: nox.Session) -> None:
+    """Ask the network for each outside link of the built site (default: current)."""
+    release, extra = split(session)
+    python = environment(session, release)
+    module(session, python, "linkcheck", "--torch", release, *extra)
 
 
 @nox.session(venv_backend="none")
@@ -243,6 +264,7 @@ def lock(session: nox.Session) -> None:
     among_site = f"--constraints={LOCKS / 'site.txt'}"
     write_lock(session, "lint.txt", "--group=lint", among_site, *session.posargs)
     write_lock(session, "nox.txt", "--group=nox", among_site, *session.posargs)
+    write_lock(session, "browser.txt", "--group=browser", among_site, *session.posargs)
     for release in MATRIX["releases"]:
         lock_release(session, release, *session.posargs)
 
@@ -331,6 +353,20 @@ def pins_without_torch(locks: list[Path], release: str, folder: Path) -> list[st
     constraints.write_text(rest)
     asked = [f"--requirements={lock}" for lock in others]
     return [*asked, f"--constraints={constraints}", f"torch=={release}"]
+
+
+def find_browser(session: nox.Session) -> str:
+    """The path of Chromium or Chrome: named by CHROMIUM, or installed."""
+    asked = os.environ.get("CHROMIUM")
+    names = [asked] if asked else BROWSERS
+    found = [path for name in names if (path := shutil.which(name))]
+    if not found:
+        session.error(
+            f"no browser: {' or '.join(names)} is not there; on Debian or Ubuntu "
+            f"`apt-get install chromium`, or set CHROMIUM to the path of one; "
+            f"none is ever downloaded"
+        )
+    return found[0]
 
 
 def find_python(session: nox.Session) -> tuple[str, str]:

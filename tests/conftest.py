@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
 EXPECTED_SKIPS = (
     "needs CUDA",
     "needs a platform without a safe fork",
@@ -26,21 +25,30 @@ def fresh_dynamo() -> Iterator[None]:
     reset_dynamo()
 
 
+def is_example(file: Path) -> bool:
+    """Whether a module has an example in a docstring."""
+    return ">>> " in file.read_text(encoding="utf-8")
+
+
 class Inventory:
     """What ran, for a full run: a green one that ran nothing is the classic failure."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, config: pytest.Config) -> None:
+        self.root = config.rootpath
+        self.folders = [self.root / name for name in config.getini("testpaths")]
+        self.left_out = {*config.getini("norecursedirs")}
         self.passed: set[str] = set()
         self.skipped: list[str] = []
 
     def expected(self) -> set[str]:
         """Each test file, and each module with an example in a docstring."""
-        tests = set((self.root / "tests").rglob("test_*.py"))
-        projects = set((self.root / "tests/projects").rglob("*.py"))
-        modules = (self.root / "src").rglob("*.py")
-        examples = {m for m in modules if ">>> " in m.read_text(encoding="utf-8")}
-        files = (tests - projects) | examples
+        files = {
+            file
+            for folder in self.folders
+            for file in folder.rglob("*.py")
+            if self.left_out.isdisjoint(file.relative_to(folder).parts)
+            and (file.name.startswith("test_") or (folder.name == "src" and is_example(file)))
+        }
         return {file.relative_to(self.root).as_posix() for file in files}
 
     def faults(self) -> list[str]:
@@ -73,4 +81,4 @@ def pytest_configure(config: pytest.Config) -> None:
     chosen = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
     options = ("keyword", "markexpr", "lf", "maxfail", "collectonly", "stepwise")
     if not chosen and not any(config.getoption(name, None) for name in options):
-        config.pluginmanager.register(Inventory(ROOT), "inventory")
+        config.pluginmanager.register(Inventory(config), "inventory")

@@ -23,7 +23,7 @@ from compile_in_practice.drift_formats import state, terminal
 from compile_in_practice.failure import BuildError, Failure, in_order
 from compile_in_practice.jupyter import execute_notebooks
 from compile_in_practice.plain import check_python, run_plain
-from compile_in_practice.project import load_project
+from compile_in_practice.project import Project, load_project
 from compile_in_practice.reading import page_paths, read_page
 from compile_in_practice.record_fences import record_fences
 from compile_in_practice.run import build
@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     plain.add_argument("--python", required=True, help="a Python that has torch alone")
     taken = command("notebooks", _notebooks, "execute the built site's notebooks in Jupyter")
     taken.add_argument("--width", type=int, default=2, help="how many at once")
+    command("linkcheck", _linkcheck, "ask the network for each outside link of the pages")
     other = command("drift", _drift, "run, and say what this torch does otherwise than the ledger")
     other.add_argument("--width", type=int, help="how many fences at once")
     other.add_argument("--label", default="", help="what the report calls this torch")
@@ -95,22 +96,38 @@ def _docs(arguments: argparse.Namespace) -> int:
     print("\n".join(report.lines()))
     if report.failures:
         return FAILED
-    from sphinx.cmd.build import main as sphinx  # noqa: PLC0415  (a second, only here)
-
     project = load_project(arguments.root)
     tlparse.write_report(project, report.results)
-    os.environ["COMPILE_IN_PRACTICE_RESULTS"] = str(report.results)
     html = report.results / "html"
-    doctrees = report.results / "doctrees"
-    flags = ["-n", "-W", "--keep-going", "-q", "-b", "html", "-d", str(doctrees)]
-    status = sphinx([*flags, str(project.docs), str(html)])
-    if status:
+    if _sphinx(project, report.results, "html", "-W"):
         return FAILED
     if failures := _site_failures(project.root, html):
         print("\n".join(map(str, failures)))
         return FAILED
     print(f"the site: {html / 'index.html'}")
     return 0
+
+
+def _sphinx(project: Project, results: Path, builder: str, *flags: str) -> int:
+    """Render what was run; return Sphinx's status."""
+    from sphinx.cmd.build import main as sphinx  # noqa: PLC0415  (a second, only here)
+
+    os.environ["COMPILE_IN_PRACTICE_RESULTS"] = str(results)
+    told = ["-n", "--keep-going", "-q", *flags, "-b", builder, "-d", str(results / "doctrees")]
+    return sphinx([*told, str(project.docs), str(results / builder)])
+
+
+def _linkcheck(arguments: argparse.Namespace) -> int:
+    """What another site answers says nothing of this one: no build waits for it."""
+    report = build(arguments.root, arguments.torch)
+    if report.failures:
+        print("\n".join(report.lines()))
+        return FAILED
+    _sphinx(load_project(arguments.root), report.results, "linkcheck")
+    failures, n_asked = links.outside(report.results / "linkcheck" / "output.json")
+    print("\n".join(map(str, in_order(failures))))
+    print(f"{n_asked} links lead outside, {len(failures)} of them nowhere")
+    return FAILED if failures or not n_asked else 0
 
 
 def _site_failures(root: Path, html: Path) -> list[Failure]:

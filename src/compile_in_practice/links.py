@@ -6,6 +6,7 @@ Links to other sites are checked by `nox -s linkcheck`, which needs a network.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from compile_in_practice.archive import ONLINE
-from compile_in_practice.failure import Failure
+from compile_in_practice.failure import BuildError, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 NOT_OURS = {"_static", "tlparse"}  # furo's and Sphinx's files; tlparse's own report
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+BROKEN = {"broken", "timeout"}
+NO_NETWORK = "NameResolutionError"
 REMEDY = "write the link as a reference that Sphinx resolves, or mend its address"
 
 
@@ -71,6 +74,32 @@ def read(page: Path) -> Linked:
     data = ONLINE.sub(lambda match: b"\n" * match[0].count(b"\n"), page.read_bytes())
     reader.feed(data.decode())
     return reader.linked
+
+
+def outside(told: Path) -> tuple[list[Failure], int]:
+    """Return the outside links that lead nowhere, and how many were asked for.
+
+    Args:
+        told: what Sphinx's linkcheck wrote, one JSON object a line.
+
+    Raises:
+        BuildError: no name was found at all, so that nothing is known of any link.
+
+    """
+    rows = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
+    asked = [row for row in rows if row["status"] not in {"local", "unchecked", "ignored"}]
+    broken = [row for row in asked if row["status"] in BROKEN]
+    if broken and all(NO_NETWORK in row["info"] for row in broken) and len(broken) == len(asked):
+        message = f"no network: none of {len(asked)} links was asked for"
+        raise BuildError(message, remedy="run it where a browser reaches those pages")
+    return [
+        Failure(
+            where=f"docs/{row['filename']}:{row['lineno']}",
+            what=f"{row['uri']}: {row['info'] or row['status']}",
+            remedy="find where it went, or take the link out",
+        )
+        for row in broken
+    ], len(asked)
 
 
 def _check_page(root: Path, page: Path, pages: dict[Path, Linked]) -> Iterator[Failure]:

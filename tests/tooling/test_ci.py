@@ -19,7 +19,13 @@ chmod +x "$3/bin/pip" "$3/bin/nox"
 """
 
 
-def ci(folder: Path, act: str) -> subprocess.CompletedProcess[str]:
+APT = """#!/bin/sh
+# Stands for apt-get.
+echo "apt-get $*"
+"""
+
+
+def ci(folder: Path, act: str, chromium: str = "sh") -> subprocess.CompletedProcess[str]:
     """Run .ci/run in a repository of its own with a nox that does as told."""
     (folder / ".ci").mkdir()
     (folder / ".ci/run").write_text((ROOT / ".ci/run").read_text())
@@ -29,14 +35,16 @@ def ci(folder: Path, act: str) -> subprocess.CompletedProcess[str]:
         subprocess.run([*git, *command], cwd=folder, check=True)
     tools = folder.parent / "tools"
     tools.mkdir()
-    stub = tools / "python3"
-    stub.write_text(PYTHON.format(python=sys.executable, act=act))
-    stub.chmod(0o755)
+    python = PYTHON.format(python=sys.executable, act=act)
+    stubs = {"python3": python, "apt-get": APT, "id": "#!/bin/sh\necho 0\n"}
+    for name, text in stubs.items():
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         ["bash", ".ci/run"],
         cwd=folder,
-        env=os.environ | {"PATH": path, "STAGE_LIMIT": "5"},
+        env=os.environ | {"PATH": path, "STAGE_LIMIT": "5", "CHROMIUM": chromium},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -56,10 +64,10 @@ def test_ci_runs_every_stage_on_both_releases(tmp_path: Path) -> None:
     stages = ["lint", "types"]
     for release in ("2.15.0", "2.8.0"):
         stages += [f"{name} {release}" for name in ("tests", "docs", "plain")]
-    stages += ["notebooks 2.15.0", "clean tree"]
+    stages += ["notebooks 2.15.0", "browser 2.15.0", "clean tree"]
     assert verdicts(done.stdout) == [(stage, "passed") for stage in stages]
     assert done.returncode == 0
-    assert done.stdout.count("ran -s ") == 9
+    assert done.stdout.count("ran -s ") == 10
     assert "ran -s docs -- 2.8.0" in done.stdout
 
 
@@ -67,7 +75,7 @@ def test_ci_goes_on_after_a_failure_and_fails(tmp_path: Path) -> None:
     (tmp_path / "clone").mkdir()
     done = ci(tmp_path / "clone", 'case "$2" in types) exit 7;; esac')
     assert dict(verdicts(done.stdout))["types"] == "FAILED (status 7)"
-    assert len(verdicts(done.stdout)) == 10
+    assert len(verdicts(done.stdout)) == 11
     assert done.returncode == 1
 
 
@@ -83,6 +91,16 @@ def test_ci_fails_when_a_build_writes_into_the_tree(tmp_path: Path) -> None:
     done = ci(tmp_path / "clone", "touch left-behind")
     assert "?? left-behind" in done.stdout
     assert done.returncode == 1
+
+
+def test_ci_installs_a_browser_where_none_is_and_only_there(tmp_path: Path) -> None:
+    for chromium, n_calls in (("no-such-browser", 2), ("sh", 0)):
+        folder = tmp_path / chromium / "clone"
+        folder.mkdir(parents=True)
+        done = ci(folder, "true", chromium)
+        assert done.stdout.count("apt-get ") == n_calls
+        assert ("install --yes" in done.stdout) == bool(n_calls)
+        assert done.returncode == 0
 
 
 def test_workflow_pins_actions_by_commit_and_may_only_read() -> None:

@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 LOCKS = ROOT / ".ci/requirements"
 MATRIX = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["compile_in_practice"]
 RELEASES = MATRIX["releases"]
-NAMES = ["site", "lint", "nox", *(f"torch-{release}" for release in RELEASES)]
+NAMES = ["site", "lint", "nox", "browser", *(f"torch-{release}" for release in RELEASES)]
 
 
 def pins(name: str) -> dict[str, str]:
@@ -55,6 +55,12 @@ def test_torch_lock_pins_its_release_and_agrees_with_site(release: str) -> None:
     shared = torch.keys() & site.keys()
     assert {"jinja2", "typing-extensions"} <= shared
     assert [name for name in shared if torch[name] != site[name]] == []
+
+
+@pytest.mark.parametrize("name", ["browser", "lint", "nox"])
+def test_lock_agrees_with_site(name: str) -> None:
+    own, site = pins(name), pins("site")
+    assert [one for one in own.keys() & site.keys() if own[one] != site[one]] == []
 
 
 def test_every_python_gets_the_same_sphinx() -> None:

@@ -22,9 +22,11 @@ class Session:
         self.python = python
         self.ran: list[list[str]] = []
         self.logged = ""
+        self.told: dict[str, str] = {}
 
-    def run(self, *args: str, **_: object) -> None:
+    def run(self, *args: str, env: dict[str, str] | None = None, **_: object) -> None:
         self.ran.append(list(args))
+        self.told = env or {}
         if "venv" in args:
             python = Path(args[-1], "bin/python")
             python.parent.mkdir(parents=True)
@@ -187,6 +189,38 @@ def test_no_session_may_fetch_a_python(noxfile: ModuleType) -> None:
 def test_ledger_wants_its_release_named(noxfile: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(EndedError, match="name the release"):
         noxfile.ledger.func(Session(tmp_path))
+
+
+# --- browser ---------------------------------------------------------------------
+
+
+def test_browser_tests_the_release_with_the_one_that_is_named(
+    noxfile: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHROMIUM", sys.executable)
+    session = Session(tmp_path / ".nox", "2.8.0", "-x")
+    noxfile.browser.func(session)
+    *_, install, tests = session.ran
+    locks = [arg for arg in install if arg.startswith("--requirements")]
+    assert [Path(lock).stem for lock in locks] == ["site", "browser"]
+    assert tests[1:] == ["-m", "pytest", "--override-ini=testpaths=tests/browser", "-x"]
+    assert session.told["CHROMIUM"] == sys.executable
+    assert session.told["TORCH_RELEASE"] == "2.8.0"
+
+
+@pytest.mark.parametrize("asked", ["", "/opt/gone/chromium"])
+def test_without_a_browser_the_session_says_what_to_install(
+    noxfile: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    monkeypatch.setenv("CHROMIUM", asked)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EndedError, match=r"no browser: .*chrom.*apt-get install chromium"):
+        noxfile.browser.func(Session(tmp_path / ".nox"))
+
+
+def test_a_full_run_of_the_tests_needs_no_browser() -> None:
+    settings = nox.project.load_toml(ROOT / "pyproject.toml")["tool"]["pytest"]["ini_options"]
+    assert "browser" in settings["norecursedirs"]
 
 
 # --- drift ---------------------------------------------------------------------
