@@ -69,7 +69,7 @@ html_js_files = [
     ("break-even.js", {"defer": "defer"}),
     ("filter.js", {"defer": "defer"}),
     ("find.js", {"defer": "defer"}),
-    ("scroll.js", {"defer": "defer"}),
+    ("keyboard.js", {"defer": "defer"}),
     ("terms.js", {"defer": "defer"}),
 ]
 html_copy_source = False

@@ -59,8 +59,12 @@ def phone(browser: Browser, address: str) -> Iterator[Page]:
 
 def opened(browser: Browser, base: str, viewport: dict[str, int], **more: bool) -> Iterator[Page]:
     context = browser.new_context(
-        base_url=base, viewport=viewport, permissions=["clipboard-read", "clipboard-write"], **more
-    )  # type: ignore[arg-type]
+        base_url=base,
+        viewport=viewport,  # type: ignore[arg-type]
+        permissions=["clipboard-read", "clipboard-write"],
+        reduced_motion="reduce",  # nothing is asked halfway
+        **more,  # type: ignore[arg-type]
+    )
     page = context.new_page()
     told = Visit()
     watch(page, base, told)

@@ -11,7 +11,7 @@ from tests.browser.visit import Visit, visit
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <link rel="icon" href="data:,"><meta name="viewport" content="width=device-width">
 <style>@media (prefers-color-scheme: dark) {{ body {{ background: #000; color: {dark} }} }}</style>
-</head><body><main class="main"><h1>A page</h1><article class="article-container">{body}</article>
+</head><body><main class="content"><h1>A page</h1><article>{body}</article>
 </main></body></html>"""
 
 

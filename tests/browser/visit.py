@@ -19,20 +19,24 @@ WIDTHS = (360, 390, 768, 1440)
 HEIGHT = 900
 THEMES = (("light", 1440), ("dark", 390))  # both, and what scrolls at either width
 OPEN_ALL = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
+# What is under fences is made by one template, and long: axe-core reads two of a page.
+CLOSE_SOME = """document.querySelectorAll('details.cip-below').forEach(
+    (one, n) => { one.open = n < 2; })"""
 # The page and its column may not scroll sideways; a fence or a table may, within itself.
 TOO_WIDE = """width => {
     const within = (one) => one.parentElement.closest("pre, .table-wrapper, .cip-figure, svg");
-    const wide = [...document.querySelectorAll("html, .main, .content, .article-container")]
+    const wide = [...document.querySelectorAll("html, .content")]
         .filter(one => one.scrollWidth > one.clientWidth + 1);
     if (!wide.length) return [];
     const right = one => one.getBoundingClientRect().right;
-    const parts = [...document.querySelectorAll(".main *")].filter(
+    const parts = [...document.querySelectorAll(".content *")].filter(
         one => right(one) > width + 1 && !within(one));
     return [...wide, ...parts].slice(0, 5).map(
         one => `${one.tagName.toLowerCase()}.${one.getAttribute("class") ?? ""}`);
 }"""
 # A figure's text says what it shows: more than a name, and not the name of its file.
 WEAK_ALTERNATIVES = """() => [...document.querySelectorAll("article img, article svg[role=img]")]
+    .filter(one => one.checkVisibility())
     .map(one => one.getAttribute("alt") ?? one.getAttribute("aria-label") ?? "")
     .filter(text => text.trim().split(/\\s+/).length < 5)"""
 MAIN = "document.querySelectorAll('main, [role=main]').length"
@@ -91,6 +95,7 @@ def visit(context: BrowserContext, base: str, address: str) -> Visit:
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         told.wide += [f"{width} px: {one}" for one in page.evaluate(TOO_WIDE, width)]
+    page.evaluate(CLOSE_SOME)
     page.evaluate(AXE_SCRIPT)
     for theme, width in THEMES:
         page.set_viewport_size({"width": width, "height": HEIGHT})

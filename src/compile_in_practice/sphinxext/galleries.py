@@ -12,11 +12,14 @@ from sphinx_gallery.sorting import (  # type: ignore[import-untyped]
 )
 
 from compile_in_practice.experiment import load
+from compile_in_practice.figures import MARKERS
+from compile_in_practice.store import file_digest
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.config import Config
 
+ALTERNATIVE = re.compile(r"(:alt: )[^\n]*")
 INK: Any = {
     "figure.figsize": (7.2, 3.6),
     "figure.dpi": 110,
@@ -57,9 +60,44 @@ def svg(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) ->
         matplotlib_scraper,
     )
 
+    import matplotlib.pyplot as plt  # noqa: PLC0415  # as above
+
+    told = iter([in_words(plt.figure(number)) for number in plt.get_fignums()])
     metadata = {"Date": None}
     text: str = matplotlib_scraper(block, block_vars, gallery_conf, format="svg", metadata=metadata)
-    return text
+    return ALTERNATIVE.sub(lambda match: match[1] + next(told), text)
+
+
+def in_words(figure: Any) -> str:
+    """Return what a figure shows: its axes, and each bar and line with its numbers."""
+    return " ".join(_axes_in_words(axes) for axes in figure.axes)
+
+
+def _axes_in_words(axes: Any) -> str:
+    heads = (axes.get_title(), axes.get_ylabel(), axes.get_xlabel())
+    head = "; ".join(" ".join(one.split()) for one in heads if one.strip())
+    parts = [_bars_in_words(axes, bars) for bars in axes.containers if hasattr(bars, "patches")]
+    parts += [_line_in_words(axes, line) for line in axes.lines if len(line.get_xdata()) > 1]
+    return f"{head or 'Figure'}: {'; '.join(parts)}."
+
+
+def _bars_in_words(axes: Any, bars: Any) -> str:
+    is_flat = bars.orientation == "horizontal"
+    labels = axes.get_yticklabels() if is_flat else axes.get_xticklabels()
+    sizes = [bar.get_width() if is_flat else bar.get_height() for bar in bars.patches]
+    named = zip([label.get_text() for label in labels], sizes, strict=False)
+    text = ", ".join(f"{name} {size:.3g}" for name, size in named)
+    return text if bars.get_label().startswith("_") else f"{bars.get_label()}: {text}"
+
+
+def _line_in_words(axes: Any, line: Any) -> str:
+    sign = MARKERS.get(line.get_marker(), "\n")
+    names = [one.get_text().strip(sign + " ") for one in axes.texts if sign in one.get_text()]
+    label = "" if line.get_label().startswith("_") else line.get_label()
+    points = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    (first, start), (last, end) = points[0], points[-1]
+    name = label or next(iter(names), "a line")
+    return f"{name} from {float(start):.3g} at {first:.6g} to {float(end):.3g} at {last:.6g}"
 
 
 def redraw_changed(app: Sphinx, config: Config) -> None:
@@ -78,7 +116,7 @@ def redraw_changed(app: Sphinx, config: Config) -> None:
             drawn = app.srcdir / target / f"{script.name}.md5"
             mark = app.srcdir / target / f"{script.name}.data"
             code = load(root / "gallery" / Path(source).name / script.name).hash
-            data = code + _digest(_data_files(script.stem, results, root / "gallery"))
+            data = code + file_digest(Path(__file__)) + _digest(_data_files(script.stem, results, root / "gallery"))
             if not mark.exists() or mark.read_text(encoding="utf-8") != data:
                 drawn.unlink(missing_ok=True)
                 mark.parent.mkdir(parents=True, exist_ok=True)
