@@ -14,7 +14,8 @@ FOCUSED = """() => {
     return {
         what: `${one.tagName}.${one.className}#${one.id} ${one.textContent.trim().slice(0, 30)}`,
         isMarked: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0,
-        isThere: (shown !== one || style.opacity > 0) && box.width > 0 && box.right > 0 && box.left < innerWidth,
+        isThere: (shown !== one || style.opacity > 0)
+            && box.width > 0 && box.right > 0 && box.left < innerWidth,
         isWithin: Boolean(one.closest("article")),
     };
 }"""
@@ -29,7 +30,7 @@ def tabbed(page: Page, most: int = 400) -> list[dict[str, object]]:
         if stop is None:
             return stops
         stops.append(stop)
-    raise AssertionError(f"more than {most} stops, the last at {stops[-1]}")
+    pytest.fail(f"more than {most} stops, the last at {stops[-1]}")
 
 
 def test_the_first_stop_leads_to_the_content(desk: Page) -> None:

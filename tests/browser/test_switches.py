@@ -62,4 +62,3 @@ def test_the_release_changes_and_the_page_stays(browser: Browser, tmp_path: Path
         notice.get_by_role("link").click()
         expect(page).to_have_url(re.compile(r"/2\.15\.0/page\.html$"))
         page.context.close()
-

@@ -56,11 +56,10 @@ def use_ink(_gallery_conf: dict[str, Any], _fname: str) -> None:
 
 def svg(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """The rst of the figures of one block, saved as SVG."""
+    import matplotlib.pyplot as plt  # noqa: PLC0415  # only a site with labs needs it
     from sphinx_gallery.scrapers import (  # type: ignore[import-untyped]  # noqa: PLC0415  # as above
         matplotlib_scraper,
     )
-
-    import matplotlib.pyplot as plt  # noqa: PLC0415  # as above
 
     told = iter([in_words(plt.figure(number)) for number in plt.get_fignums()])
     metadata = {"Date": None}
@@ -116,7 +115,11 @@ def redraw_changed(app: Sphinx, config: Config) -> None:
             drawn = app.srcdir / target / f"{script.name}.md5"
             mark = app.srcdir / target / f"{script.name}.data"
             code = load(root / "gallery" / Path(source).name / script.name).hash
-            data = code + file_digest(Path(__file__)) + _digest(_data_files(script.stem, results, root / "gallery"))
+            data = (
+                code
+                + file_digest(Path(__file__))
+                + _digest(_data_files(script.stem, results, root / "gallery"))
+            )
             if not mark.exists() or mark.read_text(encoding="utf-8") != data:
                 drawn.unlink(missing_ok=True)
                 mark.parent.mkdir(parents=True, exist_ok=True)
