@@ -85,7 +85,7 @@ class Abroad:
                 entry = self.records.get(place, {}).get(recorded_digest(fence))
                 if fence.record is not None and entry is not None:
                     own[fence.name] = entry["values"]
-            found[place] = Scope(names=Group.of({**names, name: own, **own}))
+            found[place] = Scope(names=Group.of({**names, name: own, **own}), guesses=False)
         return found
 
     def elsewhere(self, fence: str, values: dict[str, Any]) -> dict[str, list[list[str]]]:

@@ -77,11 +77,13 @@ class Scope:
     Attributes:
         names: the values, as a group.
         unrecorded: fences whose record is still missing, as expressions name them.
+        guesses: whether an unknown name is answered with names like it, which takes long.
 
     """
 
     names: dict[str, Any]
     unrecorded: frozenset[str] = frozenset()
+    guesses: bool = True
 
     def waits(self, text: str) -> bool:
         """Return whether `text` names a fence whose record is still missing."""
@@ -105,7 +107,8 @@ class Scope:
         except ValueNameError:
             raise
         except Exception as error:
-            near = difflib.get_close_matches(expression, [*self._all_names()], 2, 0.6)
+            known = [*self._all_names()] if self.guesses else []
+            near = difflib.get_close_matches(expression, known, 2, 0.6)
             hint = f"; is it {' or '.join(near)}?" if near else ""
             message = f"{expression!r}: {type(error).__name__}: {error}{hint}"
             raise ValueNameError(message) from error
