@@ -9,6 +9,8 @@ import nbformat
 import pytest
 
 from compile_in_practice import budget
+from compile_in_practice.replay import pyplot
+from compile_in_practice.sphinxext.galleries import in_words
 from tests.sphinxext.conftest import ROOT, Site
 
 
@@ -121,6 +123,17 @@ def test_a_notebook_taken_along_sets_start_up_variables_and_runs_nothing_unfit(
 def test_a_lab_shows_its_data_and_a_figure(built: Site) -> None:
     assert "graphs: 3" in text(built.html("lab/question"))
     assert "sphx_glr_question_001.svg" in built.html("lab/question")
+
+
+def test_a_figure_is_there_in_words_with_its_numbers(built: Site) -> None:
+    assert 'alt="Figure: model 3."' in built.html("lab/question")
+    figure, axes = pyplot().subplots()
+    axes.barh(["eager", "compiled"], [2.5, 1], label="median")
+    axes.set_xlabel("ms")
+    axes.plot([1, 2, 8], [10, 15, 20], "o-")
+    axes.annotate("● a line", (8, 20))
+    assert in_words(figure) == "ms: median: eager 2.5, compiled 1; a line from 10 at 1 to 20 at 8."
+    pyplot().close(figure)
 
 
 def test_no_request_leaves_the_site(built: Site) -> None:
