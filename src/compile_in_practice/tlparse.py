@@ -49,6 +49,7 @@ FRAME = """\
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title} - tlparse</title>
+<link rel="icon" href="{up}../_static/favicon.svg">
 <link rel="stylesheet" href="{up}../_static/report.css">
 </head>
 <body>

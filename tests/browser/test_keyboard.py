@@ -1,9 +1,12 @@
 """The site by keyboard: what can be reached, in which order, and that it shows."""
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Page, expect
 
 GUIDE = "module/graph-breaks.html"
+MARKER = 'class="cip-marker"'
 # What has the focus: where it is, and whether it, or the label of a hidden box, shows it.
 FOCUSED = """() => {
     const one = document.activeElement;
@@ -141,3 +144,18 @@ def test_nothing_moves_for_a_reader_who_asked_for_that(desk: Page) -> None:
     assert desk.evaluate(moving) == ["smooth", "left"]
     desk.emulate_media(reduced_motion="reduce")
     assert desk.evaluate(moving) == ["auto", "none"]
+
+
+def test_what_is_elsewhere_opens_beside_its_value(html: Path, desk: Page, phone: Page) -> None:
+    marked = [path for path in html.rglob("module/*.html") if MARKER in path.read_text("utf-8")]
+    name = min(marked).relative_to(html).as_posix()
+    for page, act in ((desk, "press"), (phone, "tap")):
+        page.goto(name)
+        button = page.locator("button.cip-marker").filter(visible=True).first
+        told = page.locator(f"#{button.get_attribute('popovertarget')}")
+        expect(told).to_be_hidden()
+        button.press("Enter") if act == "press" else button.tap()
+        expect(told).to_be_in_viewport()
+        expect(told).to_contain_text("shown here")
+        page.keyboard.press("Escape")
+        expect(told).to_be_hidden()

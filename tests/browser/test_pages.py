@@ -1,7 +1,10 @@
 """Every page of the built site, in both themes and at each width."""
 
 import json
+import re
 from pathlib import Path
+
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT
 from tests.browser.visit import Visit
@@ -53,3 +56,13 @@ def test_each_figure_says_in_words_what_it_shows(visits: Visits) -> None:
 
 def test_each_page_has_its_language_and_one_main_landmark(visits: Visits) -> None:
     assert {(visit.language, visit.n_main) for visit in visits.values()} == {("en", 1)}
+
+
+def test_the_report_of_tlparse_opens_within_the_site(html: Path, desk: Page) -> None:
+    desk.goto("module/graph-breaks-evidence.html")
+    if not (html / "tlparse").is_dir():
+        expect(desk.locator("article")).to_contain_text("This build has no report by tlparse")
+        return
+    desk.get_by_role("link", name="the report that tlparse").click()
+    expect(desk).to_have_url(re.compile("/tlparse/index[.]html$"))
+    expect(desk.locator("body")).to_contain_text("Stack")
