@@ -22,7 +22,7 @@ ARROW = " -> "
 OWN_NAMES = {"section", "span", "dt", "li"}  # headings, labels, terms, entries
 # Named by number or by a program; nobody can rely on these.
 UNSTABLE = re.compile(
-    r"id\d+|index-\d+|(?:std-)?sphx-glr-.*|compile_in_practice\..*|furo-.*|definition-.*"
+    r"id\d+|index-\d+|(?:std-)?sphx-glr-.*|compile_in_practice\..*|furo-.*|definition-.*|cip-.*"
 )
 NOT_OURS = {"404", "genindex", "py-modindex", "search"}
 
