@@ -29,7 +29,7 @@ def differs(root: Path, html: Path) -> str:
         path.relative_to(project.docs).with_suffix("").as_posix(): path
         for path in page_paths(project)
     }
-    if added := sorted(pages.keys() ^ summary["pages"].keys()):
+    if added := sorted(pages.keys() ^ summary.get("pages", {}).keys()):
         return added[0]
     if summary["n_failures"]:
         return "the last run failed"
