@@ -34,6 +34,8 @@ NUMBERED = (  # clauses that a value completes: the page has it, the data would 
     re.compile(r"[:;] [^:;]*\{value\}`[^`]*`.*?(?=\.$)"),
     re.compile(r"^.*\{value\}.*$"),
 )
+SHIELD = str.maketrans("*\\", "\ue000\ue001")  # of code, where they are no markup
+UNSHIELD = {after: before for before, after in SHIELD.items()}
 MARKUP = re.compile(r"\{\w+\}`([^`<]*)(?:<[^`]*>)?`|\[([^\]]*)\]\([^)]*\)|[*`\\]")
 SAID = ("template", "gb")
 UNSAID = {"no id", "not in this release"}  # what a fence gives where a release prints none
@@ -100,12 +102,16 @@ def plain(markdown: str) -> str:
     'See the log: x is free here.'
     >>> plain("It is late: {value}`a.n` calls.\nIt has an id ({value}`a.id`).\nOf {value}`a.n`.")
     'It is late. It has an id.'
+    >>> plain("Write *this*: `y = y * 2`.")
+    'Write this: y = y * 2.'
     """
     for clause in NUMBERED:
         markdown = "\n".join(clause.sub("", line) for line in markdown.splitlines())
+    markdown = CODE.sub(lambda code: code[0].translate(SHIELD), markdown)
     while (shown := MARKUP.sub(r"\1\2", markdown)) != markdown:
         markdown = shown
-    return re.sub(r"\s+([.,:;])(?=\s|$)", r"\1", " ".join(markdown.split()))
+    words = " ".join(markdown.split()).translate(UNSHIELD)
+    return re.sub(r"\s+([.,:;])(?=\s|$)", r"\1", words)
 
 
 def _said(ledgers: Path) -> dict[str, list[str]]:

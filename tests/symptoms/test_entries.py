@@ -61,6 +61,12 @@ def test_an_entry_has_its_meaning_without_markup(docs: Path) -> None:
     assert words == "What it means, on a page. What to write instead."
 
 
+def test_code_in_a_meaning_keeps_its_stars_and_its_backslashes() -> None:
+    prose = r"Write *out of place*: [`y = y * 2`](a.md), `a**b` and `\d`; \_this\_ is prose."
+    words = "Write out of place: y = y * 2, a**b and \\d; _this_ is prose."
+    assert symptoms.plain(prose) == words
+
+
 def test_data_are_a_script_whatever_they_hold() -> None:
     entry = symptoms.Entry(id="a", page="p", title="</script>\u2028", texts=('"',), words="")
     script = symptoms.as_script([entry])
