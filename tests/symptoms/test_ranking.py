@@ -86,6 +86,19 @@ def test_words_for_what_you_see_find_an_entry_without_a_message() -> None:
     assert best(asked, "my forward hook is not called") == ["symptom-slow-steps", "symptom-hook"]
 
 
+def test_words_of_a_beginner_find_the_entry_with_the_change() -> None:
+    asked = {
+        "mark_static_address": "symptom-cudagraph-mutation",
+        "kv cache": "symptom-cudagraph-mutation",
+        "train eval switch recompiles": "symptom-train-eval",
+        "- 0/0: m.training == True": "symptom-train-eval",
+        "variable length prompts": "symptom-every-size",
+        "prompts of different length recompile": "symptom-every-size",
+        "torch.compile before or after DDP": "symptom-wrapper-order",
+    }
+    assert best(*asked) == list(asked.values())
+
+
 def test_words_of_the_meaning_find_an_entry_too() -> None:
     assert best("weights were offloaded and adapters set up") == ["symptom-triton-cpu-tensor"]
 
