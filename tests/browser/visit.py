@@ -39,6 +39,8 @@ WEAK_ALTERNATIVES = """() => [...document.querySelectorAll("article img, article
     .filter(one => one.checkVisibility())
     .map(one => one.getAttribute("alt") ?? one.getAttribute("aria-label") ?? "")
     .filter(text => text.trim().split(/\\s+/).length < 5)"""
+# What changes with the width is done before the second frame after it.
+SETTLED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 MAIN = "document.querySelectorAll('main, [role=main]').length"
 
 
@@ -100,6 +102,7 @@ def visit(context: BrowserContext, base: str, address: str) -> Visit:
     for theme, width in THEMES:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        page.evaluate(SETTLED)
         found = page.evaluate("axe.run({resultTypes: ['violations']})")
         told.barriers += [f"{theme}: {one}" for one in _barriers(found["violations"])]
     page.close()
