@@ -325,7 +325,7 @@ for record in records:
 # :value:`records.decode.small_prefill_buckets.tokens_per_s:.0f` tokens a second, padding not counted,
 # automatic shapes :value:`records.decode.small_prefill_auto.tokens_per_s:.0f`, eager
 # :value:`records.decode.small_prefill.tokens_per_s:.0f`. All of them wait for launches:
-# a kernel runs for :value:`records.decode.small_prefill_buckets.share:.0%` of the time at most.
+# a kernel runs for :value:`max(records.decode.small_prefill.share, records.decode.small_prefill_exact.share, records.decode.small_prefill_auto.share, records.decode.small_prefill_buckets.share):.0%` of the time at most.
 
 for record in records:
     measured_again(record)

@@ -187,9 +187,10 @@ for record in records:
 # :value:`records.training_step.default.warm_s:.1f` to :value:`records.training_step.whole_step.warm_s:.1f` s.
 #
 # Compiling the whole step takes longest of the others, :value:`records.training_step.whole_step.cold_s:.0f` s,
-# and starts the default's kernels. Compiled autograd does too, with more work on the CPU.
-# The default, the whole step and compiled autograd wait for the CPU, so their order changed
-# between leases; ``reduce-overhead`` was
+# and starts :verdict:`as many kernels as the default <records.training_step.whole_step.n_kernels == records.training_step.default.n_kernels>`,
+# as does :verdict:`compiled autograd <records.training_step.compiled_autograd.n_kernels == records.training_step.default.n_kernels>`.
+# The three wait for the CPU, and compiled autograd was
+# :verdict:`ahead of the default on one lease and behind on the other <records.training_step.compiled_autograd.medians_ms[0] < records.training_step.default.medians_ms[0] and records.training_step.compiled_autograd.medians_ms[1] > records.training_step.default.medians_ms[1]>`; ``reduce-overhead`` was
 # :verdict:`ahead on both <max(records.training_step.reduce_overhead.medians_ms) < min(records.training_step.default.medians_ms[0], records.training_step.default.medians_ms[1], records.training_step.whole_step.medians_ms[0], records.training_step.whole_step.medians_ms[1])>`.
 #
 # Compile forward and loss, and look at the busy share: at

@@ -340,7 +340,7 @@ for record in records:
 # :verdict:`lose on both leases <min(records.two_gpus.ddp_optimized_25.medians_ms) > max(records.two_gpus.ddp_plain.medians_ms)>`
 # on two GPUs with a fast link. Larger buckets make fewer pieces, and the step takes
 # :value:`records.two_gpus.ddp_optimized_100.median_ms:.1f` ms. Before you keep DDPOptimizer, time a
-# step with ``torch._dynamo.config.optimize_ddp = False``. On a slow link the splits have more to hide.
+# step with ``torch._dynamo.config.optimize_ddp = False``.
 #
 # FSDP2: compiling by block
 # :verdict:`loses to eager on both leases <records.two_gpus.fsdp_blocks.medians_ms[0] > records.two_gpus.fsdp_eager.medians_ms[0] and records.two_gpus.fsdp_blocks.medians_ms[1] > records.two_gpus.fsdp_eager.medians_ms[1]>`
@@ -348,7 +348,7 @@ for record in records:
 # :verdict:`compiling it whole <records.two_gpus.fsdp_whole.medians_ms[0] > records.two_gpus.fsdp_eager.medians_ms[0] and records.two_gpus.fsdp_whole.medians_ms[1] > records.two_gpus.fsdp_eager.medians_ms[1]>`.
 #
 # With activation checkpointing, wrapped around each block before it is compiled and sharded,
-# eager has more to launch, and compiling
+# compiling
 # :verdict:`wins under both <max(records.two_gpus.ddp_checkpoint_plain.medians_ms) < min(records.two_gpus.ddp_checkpoint_eager.medians_ms) and records.two_gpus.fsdp_checkpoint_blocks.medians_ms[0] < records.two_gpus.fsdp_checkpoint_eager.medians_ms[0] and records.two_gpus.fsdp_checkpoint_blocks.medians_ms[1] < records.two_gpus.fsdp_checkpoint_eager.medians_ms[1]>`:
 # :value:`records.two_gpus.ddp_checkpoint_eager.median_ms:.1f` to
 # :value:`records.two_gpus.ddp_checkpoint_plain.median_ms:.1f` ms with DDP,
