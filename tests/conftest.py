@@ -9,6 +9,7 @@ import pytest
 EXPECTED_SKIPS = (
     "needs CUDA",
     "needs a platform without a safe fork",
+    "needs a platform that forks",
 )
 
 

@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     plain = command("plain", _plain, "run each fence as a plain file with torch alone")
     plain.add_argument("--width", type=int, default=2, help="how many at once")
     plain.add_argument("--python", required=True, help="a Python that has torch alone")
+    plain.add_argument("--warm", action="store_true", help="import torch once and fork: faster")
     taken = command("notebooks", _notebooks, "execute the built site's notebooks in Jupyter")
     taken.add_argument("--width", type=int, default=2, help="how many at once")
     command("linkcheck", _linkcheck, "ask the network for each outside link of the pages")
@@ -193,8 +194,9 @@ def _plain(arguments: argparse.Namespace) -> int:
     project = load_project(arguments.root)
     pages = [read_page(project, path)[0] for path in page_paths(project)]
     n_ran, failures = run_plain(
-        project, pages, report.results, arguments.python, width=arguments.width
-    )
+        project, pages, report.results, arguments.python,
+        width=arguments.width, warm=arguments.warm,
+    )  # fmt: skip
     print("\n".join(map(str, in_order(failures))))
     print(f"torch {report.torch}: {n_ran} fences ran as plain files, {len(failures)} differ")
     return FAILED if failures or not n_ran else 0

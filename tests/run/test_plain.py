@@ -12,18 +12,20 @@ from compile_in_practice.reading import page_paths, read_page
 from tests.run.conftest import TORCH, Site, fence
 
 Plain = Callable[[Site], tuple[int, list[Failure]]]
+FORKS = pytest.mark.skipif(sys.platform != "linux", reason="needs a platform that forks")
 
 
-@pytest.fixture
-def plain() -> Plain:
+@pytest.fixture(params=["", pytest.param("warm", marks=FORKS)])
+def plain(request: pytest.FixtureRequest) -> Plain:
     """Build, then run each fence as a plain file; this Python stands in for the reader's."""
 
     def run(site: Site) -> tuple[int, list[Failure]]:
-        report = site.build(fresh=True)
+        warm = bool(request.param)
+        report = site.build(fresh=not warm)
         assert report.failures == []
         project = load_project(site.root)
         pages = [read_page(project, path)[0] for path in page_paths(project)]
-        return run_plain(project, pages, report.results, sys.executable, width=2)
+        return run_plain(project, pages, report.results, sys.executable, width=2, warm=warm)
 
     return run
 
@@ -70,6 +72,27 @@ def test_a_fence_that_fails_as_a_plain_file_is_a_failure(site: Site, plain: Plai
     assert failure.details[-1] == "KeyError: 'PYTHONHASHSEED'"
 
 
+def test_a_file_that_takes_too_long_or_crashes_stops_no_other(site: Site, plain: Plain) -> None:
+    slow_here = 'import os, time\n\nassert 1 + 1 == 2\nif "PYTHONHASHSEED" not in os.environ:\n    '
+    site.page(
+        "ends",
+        fence("crashes", slow_here + "os.kill(os.getpid(), 11)"),
+        fence("sleeps", slow_here + "time.sleep(60)", time_limit=1),
+        *(fence(f"after_{n}", "n = 3\nassert n == 3") for n in range(3)),
+    )
+    n_ran, failures = plain(site)
+    assert (n_ran, [failure.what for failure in failures]) == (
+        5,
+        ["fence crashes fails as a plain file", "fence sleeps fails as a plain file"],
+    )
+
+
+def test_no_file_meets_what_another_left(site: Site, plain: Plain) -> None:
+    leaves = "import torch\n\nassert not hasattr(torch, 'left')\ntorch.left = n = 1"
+    site.page("left", *(fence(f"leaves_{n}", leaves, values="{n: n}") for n in range(4)))
+    assert plain(site) == (4, [])
+
+
 def test_a_fence_without_a_result_is_a_failure(site: Site) -> None:
     path = site.page("new", fence("new", "assert 1 + 1 == 2"))
     project = load_project(site.root)
@@ -80,6 +103,14 @@ def test_a_fence_without_a_result_is_a_failure(site: Site) -> None:
         1,
         ["the run has no result for this fence"],
     )
+
+
+def test_nothing_is_warm_where_the_run_did_not_fork(site: Site) -> None:
+    site.page("fresh", fence("fresh", "assert 1 + 1 == 2"))
+    report = site.build(fresh=True)
+    project = load_project(site.root)
+    with pytest.raises(BuildError, match="did not fork"):
+        run_plain(project, [], report.results, sys.executable, width=1, warm=True)
 
 
 def test_a_python_that_has_numpy_proves_nothing() -> None:
