@@ -16,10 +16,15 @@ const symptoms = (() => {
   ];
 
   // A guard on a value has no word of its own: its names and numbers are yours.
+  // It has a line to itself, or stands behind what says why a frame was compiled again.
   const GUARDS = [
-    ["guard-number", /^[\s-]*(?:\d+\/\d+: )?(?:L\[\W\w+\W\]|[A-Za-z]\w*) == -?[\d.]/],
-    ["guard-attribute", /^[\s-]*(?:\d+\/\d+: )?(?:L\[\W\w+\W\]|\w+)[\w.[\]'"]*\.\w+ == \S/],
+    ["guard-number", /(?:^|guard failure: |last reason: )[\s-]*(?:\d+\/\d+: )?(?:L\[\W\w+\W\]|[A-Za-z]\w*) == -?[\d.]/],
+    ["guard-attribute", /(?:^|guard failure: |last reason: )[\s-]*(?:\d+\/\d+: )?(?:L\[\W\w+\W\]|\w+)[\w.[\]'"]*\.\w+ == \S/],
   ];
+
+  // What a log of recompiles says before each guard; it is the same whatever the cause.
+  const HEAD = /^\s*(?:Recompiling function .*|triggered by the following guard failure\(s\):|guard \d+ failures:)\s*$/;
+  const CAUSE = /^\s*- \S/;
 
   // The lines of a text, without what a log puts before each, nor the indentation of all.
   function lines(text) {
@@ -45,7 +50,8 @@ const symptoms = (() => {
         kept.push(line);
       }
     }
-    const plain = NOISE.reduce((rest, noise) => rest.replace(noise, " "), kept.join("\n"));
+    const said = kept.some((line) => CAUSE.test(line)) ? kept.filter((line) => !HEAD.test(line)) : kept;
+    const plain = NOISE.reduce((rest, noise) => rest.replace(noise, " "), said.join("\n"));
     return plain + "\n" + ids.join(" ");
   }
 

@@ -2,9 +2,9 @@
 
 An entry is a section with a label `symptom-...`; its texts are the code in the term
 below its heading, what its fences must log, and the values named `template` and `gb`
-that they have in the ledgers. `docs/_static/symptoms.js` ranks entries, and nothing
-else does: this module runs it, so `python -m compile_in_practice.symptoms` brings the
-numbers on the page up to date.
+that they have in the ledgers or, recorded, in the records. `docs/_static/symptoms.js`
+ranks entries, and nothing else does: this module runs it, so
+`python -m compile_in_practice.symptoms` brings the numbers on the page up to date.
 """
 
 from __future__ import annotations
@@ -15,14 +15,19 @@ import tempfile
 import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from compile_in_practice.page import page_name
+from compile_in_practice.record import FENCES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PAGES = "reference/symptoms"
 SCRIPT = "_static/symptoms.js"
+RECORDS = f"gallery/records/{FENCES}--*.json"
 FOUND = "reference/symptoms-found.json"
 REPORTS = "tests/symptoms"
 AMONG = 3  # an entry counts as found when it is among the first so many
@@ -55,7 +60,7 @@ class Entry:
         id: its label, `symptom-...`, unique on the site.
         page: the document, `reference/symptoms/shape-messages`.
         title: its heading.
-        texts: what torch prints, from the page and from each ledger.
+        texts: what torch prints, from the page and from each release.
         words: what it means and the change to make, without markup.
 
     """
@@ -69,7 +74,7 @@ class Entry:
 
 def read(docs: Path) -> list[Entry]:
     """Return every entry, by page and in reading order."""
-    said = _said(docs / "ledger")
+    said = _said(docs)
     found = []
     for path in sorted((docs / PAGES).glob("*.md")):
         page = path.relative_to(docs).with_suffix("").as_posix()
@@ -114,14 +119,23 @@ def plain(markdown: str) -> str:
     return re.sub(r"\s+([.,:;])(?=\s|$)", r"\1", words)
 
 
-def _said(ledgers: Path) -> dict[str, list[str]]:
-    """Return what each fence's message was, on each release of the ledgers."""
+def _said(docs: Path) -> dict[str, list[str]]:
+    """Return what each fence's message was, on each release that ran or recorded it."""
     said: dict[str, list[str]] = {}
-    for path in sorted(ledgers.glob("*.json")):
-        for name, fence in json.loads(path.read_text(encoding="utf-8"))["fences"].items():
-            texts = [str(fence["values"][key]) for key in SAID if key in fence["values"]]
-            said.setdefault(name, []).extend(text for text in texts if text not in UNSAID)
+    for name, values in _measured(docs):
+        texts = [str(values[key]) for key in SAID if key in values]
+        said.setdefault(name, []).extend(text for text in texts if text not in UNSAID)
     return said
+
+
+def _measured(docs: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the values of each fence by its full name: of the ledgers, then of the records."""
+    for path in sorted((docs / "ledger").glob("*.json")):
+        for name, fence in json.loads(path.read_text(encoding="utf-8"))["fences"].items():
+            yield name, fence["values"]
+    for path in sorted(docs.parent.glob(RECORDS)):
+        for fence in json.loads(path.read_text(encoding="utf-8"))["fences"].values():
+            yield f"{page_name(fence['page'])}.{fence['name']}", fence["values"]
 
 
 def _logged(fence: str) -> list[str]:
@@ -136,7 +150,10 @@ def as_script(entries: list[Entry]) -> str:
 
 
 def reports(root: Path) -> list[dict[str, Any]]:
-    """Return the public reports with their texts: file, entry, source, text."""
+    """Return the public reports with their texts: file, entry, source, text.
+
+    One that came after the ranking also has its first place there, `blind`.
+    """
     folder = root / REPORTS
     listed: list[dict[str, Any]] = tomllib.loads(
         (folder / "reports.toml").read_text(encoding="utf-8")
@@ -166,16 +183,19 @@ def ranked(docs: Path, texts: list[str]) -> list[list[str]]:
 
 
 def find(root: Path) -> dict[str, Any]:
-    """Return how many reports find their entry, and which do not."""
+    """Return how many reports find their entry, now and at first sight, and which do not."""
     asked = reports(root)
     answers = ranked(root / "docs", [report["text"] for report in asked])
     pairs = list(zip(asked, answers, strict=True))
+    blind = [report["blind"] for report in asked if "blind" in report]
     missed = [(report, ids) for report, ids in pairs if report["entry"] not in ids[:AMONG]]
     return {
         "n_reports": len(asked),
         "n_found": len(asked) - len(missed),
         "n_first": sum(ids[:1] == [report["entry"]] for report, ids in pairs),
         "n_entries": len(read(root / "docs")),
+        "n_blind": len(blind),
+        "n_blind_found": sum(0 < place <= AMONG for place in blind),
         "misses": [
             {"source": report["source"], "entry": report["entry"], "instead": ids[:AMONG]}
             for report, ids in missed

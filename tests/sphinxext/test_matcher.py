@@ -40,7 +40,8 @@ def matched(tmp_path_factory: pytest.TempPathFactory) -> Site:
     site.page("reference/symptoms", [(0, SYMPTOMS)], source=SYMPTOMS)
     site.page("reference/symptoms/group", [(0, GROUP)], source=GROUP)
     miss = {"source": "a/b#7", "entry": "symptom-one", "instead": []}
-    found = {"n_reports": 9, "n_found": 8, "n_first": 5, "n_entries": 1, "misses": [miss]}
+    counts = {"n_reports": 9, "n_found": 8, "n_first": 5, "n_entries": 1}
+    found = {**counts, "n_blind": 4, "n_blind_found": 3, "misses": [miss]}
     site.write("docs/reference/symptoms-found.json", json.dumps(found))
     done = site.build("-j2")
     assert (done.returncode, done.stderr) == (0, "")
@@ -108,6 +109,8 @@ def test_the_rate_and_the_misses_are_those_of_the_file(matched: Site) -> None:
     html = re.sub(r"<[^>]+>", "", matched.html("reference/symptoms"))
     assert "9 outputs from public reports" in html
     assert "8 find their entry among the first 3 of 1, and 5 find it first" in html
+    assert "4 of them were collected once ranking and symptoms stood" in html
+    assert "3 were found" in html
     assert "a/b#7 should find No such thing" in html
 
 

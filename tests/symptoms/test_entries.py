@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 
@@ -28,24 +29,38 @@ x = 1
 
 `text`
 : Its meaning.
+
+```{code-cell} python
+---
+name: second
+record: inductor
+---
+x = 1
+```
 """
 
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    """A documents folder with one page of entries and two ledgers."""
-    page = tmp_path / symptoms.PAGES / "a-page.md"
+    """A documents folder with one page of entries, two ledgers and a record."""
+    docs = tmp_path / "docs"
+    page = docs / symptoms.PAGES / "a-page.md"
     page.parent.mkdir(parents=True)
     page.write_text(ENTRY)
-    (tmp_path / "ledger").mkdir()
+    (docs / "ledger").mkdir()
     for release, said in (("2.8.0", "old words"), ("2.15.0", "new words")):
         values = f'{{"template": "{said}", "gb": "no id", "n": 3}}'
         ledger = f'{{"fences": {{"a_page.first": {{"source": "", "values": {values}}}}}}}'
-        (tmp_path / "ledger" / f"{release}.json").write_text(ledger)
-    return tmp_path
+        (docs / "ledger" / f"{release}.json").write_text(ledger)
+    recorded = {"page": "reference/symptoms/a-page", "name": "second"}
+    fences = {"sha": {**recorded, "values": {"template": "recorded words"}}}
+    record = tmp_path / "gallery" / "records" / "inductor-fences--torch-2.8.0.json"
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"fences": fences}))
+    return docs
 
 
-def test_an_entry_has_its_texts_from_the_page_and_from_each_ledger(docs: Path) -> None:
+def test_an_entry_has_its_texts_from_the_page_the_ledgers_and_the_records(docs: Path) -> None:
     one, two = symptoms.read(docs)
     assert (one.id, one.page, one.title) == (
         "symptom-one",
@@ -53,7 +68,7 @@ def test_an_entry_has_its_texts_from_the_page_and_from_each_ledger(docs: Path) -
         "A _heading_ with code",
     )
     assert one.texts == ("A `quoted` text", "another", "new words", "old words", "logged words")
-    assert two.texts == ("text",)
+    assert two.texts == ("text", "recorded words")
 
 
 def test_an_entry_has_its_meaning_without_markup(docs: Path) -> None:
@@ -72,6 +87,19 @@ def test_data_are_a_script_whatever_they_hold() -> None:
     script = symptoms.as_script([entry])
     assert script.startswith("globalThis.symptomEntries = [{")
     assert script.isascii()
+
+
+def test_each_entry_rests_on_a_fence_a_value_or_a_test_that_its_unit_names() -> None:
+    for path in (ROOT / "docs" / symptoms.PAGES).glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        starts = list(symptoms.SECTION.finditer(text))
+        ends = [match.start() for match in starts[1:]] + [len(text)]
+        for match, end in zip(starts, ends, strict=True):
+            unit = text[match.start() : end]
+            rests = symptoms.FENCE.search(unit) or re.search(
+                r"\{(?:value|verdict)\}`|Tests?: `", unit
+            )
+            assert rests, match.group(1)
 
 
 def test_there_are_forty_entries_each_with_a_text_and_a_label_of_its_own() -> None:

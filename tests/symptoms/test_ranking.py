@@ -33,6 +33,12 @@ def test_reports_name_no_person_and_no_home() -> None:
         assert [re.findall(mark, report["text"]) for mark in PERSONAL] == [[], [], [], []]
 
 
+def test_what_a_report_found_at_first_is_a_place_or_none() -> None:
+    later = [report["blind"] for report in REPORTS if "blind" in report]
+    assert len(later) >= 10
+    assert all(isinstance(place, int) and place >= 0 for place in later)
+
+
 def test_nine_of_ten_reports_find_their_entry_among_the_first_three() -> None:
     found = symptoms.find(ROOT)
     assert found["n_reports"] >= 30
@@ -66,6 +72,18 @@ def test_a_guard_on_a_value_is_told_by_its_shape_alone() -> None:
     attributes = ("- 3/1: L['self'].blocks[2].depth == 5", "- 0/0: model.blocks[0].kind == 'b'")
     wanted = ["symptom-recompile-number"] * 2 + ["symptom-recompile-attribute"] * 2
     assert best(*numbers, *attributes) == wanted
+
+
+def test_a_guard_behind_the_reason_of_a_recompile_is_told_too() -> None:
+    older = "('Recompiling function f', \"triggered by the following guard failure: L['t'] == 2\")"
+    ids = symptoms.ranked(ROOT / "docs", [older, "last reason: 0/7: y == 7   # return x + y"])
+    assert all("symptom-recompile-number" in found[:3] for found in ids)
+
+
+def test_the_head_of_a_log_of_recompiles_counts_where_it_stands_alone() -> None:
+    head = "Recompiling function f in b.py:3\n    triggered by the following guard failure(s):\n"
+    cause = "    - 0/0: GLOBAL_STATE changed: grad_mode"
+    assert best(head, head + cause) == ["symptom-recompiling", "symptom-recompile-global-state"]
 
 
 def test_a_paste_that_is_indented_as_a_whole_is_read_like_another() -> None:

@@ -73,7 +73,9 @@ class SymptomList(SphinxDirective):
 class SymptomRate(SphinxDirective):
     """How many public reports find their entry, and the ones that do not."""
 
-    counted: ClassVar = ("n_found", "n_reports", "n_first", "n_entries")
+    counted: ClassVar = (
+        "n_found", "n_reports", "n_first", "n_entries", "n_blind", "n_blind_found",
+    )  # fmt: skip
 
     def run(self) -> list[nodes.Node]:
         """Return the sentence and the misses, from the file that the tests verify."""
@@ -81,9 +83,10 @@ class SymptomRate(SphinxDirective):
         self.env.note_dependency(str(path))
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         text = (
-            "{n_reports} outputs from public reports were collected before the ranking was"
-            " first written. Of these, {n_found} find their entry among the first"
-            f" {symptoms.AMONG} of {{n_entries}}, and {{n_first}} find it first."
+            "Of {n_reports} outputs from public reports, {n_found} find their entry among the"
+            f" first {symptoms.AMONG} of {{n_entries}}, and {{n_first}} find it first."
+            " {n_blind} of them were collected once ranking and symptoms stood: before"
+            " anything was changed for these, {n_blind_found} were found."
         ).format(**{key: found[key] for key in self.counted})
         titles = {entry.id: entry.title for entry in _entries(self)}
         misses = [_miss(miss, titles) for miss in found["misses"]]
@@ -95,9 +98,9 @@ class SymptomRate(SphinxDirective):
 def _entries(directive: SphinxDirective) -> list[symptoms.Entry]:
     """The entries, with their files noted: the page is read again when one changes."""
     docs = Path(directive.env.app.confdir)
-    for pattern in (f"{symptoms.PAGES}/*.md", "ledger/*.json"):
-        for path in docs.glob(pattern):
-            directive.env.note_dependency(str(path))
+    files = [*docs.glob(f"{symptoms.PAGES}/*.md"), *docs.glob("ledger/*.json")]
+    for path in (*files, *docs.parent.glob(symptoms.RECORDS)):
+        directive.env.note_dependency(str(path))
     return symptoms.read(docs)
 
 
