@@ -1,4 +1,5 @@
-// Search from every page: symptoms ranked for a pasted error or log, above Sphinx's own hits.
+// Search from every page: symptoms ranked for a pasted error or log, and titles with the words
+// of a short one, above Sphinx's own hits.
 // What you paste stays in the browser: the search page takes it after the #, which is not sent.
 "use strict";
 
@@ -22,6 +23,10 @@
         globalThis.symptomEntries ? [] : [load("symptom-data"), load("symptoms")],
       ).then(() => symptoms.prepare(globalThis.symptomEntries)));
   })();
+  const titles = (() => {
+    let loaded;
+    return () => (loaded ??= load("title-data").then(() => globalThis.siteTitles));
+  })();
 
   const make = (tag, properties, ...children) => {
     const made = Object.assign(document.createElement(tag), properties);
@@ -29,22 +34,46 @@
     return made;
   };
 
+  const words = (text) => text.toLowerCase().match(/[a-z0-9]+/g) || [];
+  const searchAddress = (text) => `${root}search.html#q=${encodeURIComponent(text)}`;
+
+  // Titles that have each word of the text or begin one with it, the shortest first.
+  function titled(text, all) {
+    const asked = words(text);
+    const has = (title) => asked.every((word) => title.some((one) => one.startsWith(word)));
+    return all
+      .filter(([title]) => asked.length && has(words(title)))
+      .sort(([one], [other]) => one.length - other.length)
+      .slice(0, 5)
+      .map(([title, address, where]) => {
+        const link = make("a", { textContent: title, href: root + address });
+        return make("li", {}, link, where && ` (${where})`);
+      });
+  }
+
   function addSuggestions(form) {
     const field = form.querySelector("input[name=q]");
-    const title = make("p", { textContent: "Symptoms like this" });
-    const list = make("ol", {});
-    const box = make("div", { className: "cip-found", hidden: true }, title, list);
+    const box = make("div", { className: "cip-found", hidden: true });
     box.setAttribute("aria-live", "polite");
     form.after(box);
     const text = () => pasted || field.value;
 
     const show = async () => {
-      const prepared = await matcher();
-      const best = text().trim().length > 2 ? symptoms.items(text(), prepared, root, true) : [];
-      list.replaceChildren(...best);
-      box.hidden = !best.length;
+      const [prepared, all] = await Promise.all([matcher(), titles()]);
+      box.hidden = text().trim().length < 3;
+      const groups = [
+        ["Symptoms like this", symptoms.items(text(), prepared, root, true)],
+        ["Pages and terms", titled(text(), all)],
+      ].filter(([, found]) => found.length && !box.hidden);
+      const asked = field.value.trim();
+      const shown = asked.length > 40 ? "this" : `“${asked}”`;
+      const rest = make("a", { textContent: `Search all pages for ${shown}`, href: searchAddress(text()) });
+      box.replaceChildren(
+        ...groups.flatMap(([title, found]) => [make("p", { textContent: title }), make("ol", {}, ...found)]),
+        make("p", {}, rest),
+      );
     };
-    field.addEventListener("focus", matcher, { once: true });
+    field.addEventListener("focus", () => Promise.all([matcher(), titles()]), { once: true });
     field.addEventListener("paste", (event) => {
       const copied = event.clipboardData.getData("text");
       if (!copied.trim().includes("\n")) return;
@@ -59,7 +88,7 @@
     });
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      location.href = `${root}search.html#q=${encodeURIComponent(text())}`;
+      location.href = searchAddress(text());
     });
   }
 

@@ -27,6 +27,7 @@ from compile_in_practice.sphinxext import (
     staging,
     takeaway,
     terms,
+    titles,
     tracing,
 )
 
@@ -80,6 +81,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("html-page-context", assets.drop_unused, priority=910)
     app.connect("build-finished", llms.write_guide)
     app.connect("build-finished", takeaway.copy_downloads)
+    app.connect("build-finished", titles.write_data)
     app.connect("build-finished", addresses.write_sitemap)
     app.connect("build-finished", addresses.make_absolute)
     app.connect("build-finished", redirects.write_gone)
