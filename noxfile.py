@@ -24,6 +24,8 @@ MATRIX = PROJECT["tool"]["compile_in_practice"]
 LOCKS = Path(".ci/requirements")
 DRIFT = Path("results/drift")
 AGREES, DRIFTED, COULD_NOT_RUN = 0, 1, 2
+# A file of tests stays in one process: what it builds first, its tests share.
+PROCESSES = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadscope"]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome"]
 BACKEND = os.environ.get("UV_TORCH_BACKEND", "")
 SETTINGS = {
@@ -57,6 +59,7 @@ def tests(session: nox.Session) -> None:
         environment(session, release),
         "-m",
         "pytest",
+        *PROCESSES,
         *extra,
         env=SETTINGS,
         external=True,

@@ -26,6 +26,17 @@ def run(project: Path, *args: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.parametrize("processes", [(), ("-n2", "--dist=loadscope")])
+def test_several_processes_are_counted_together(project: Path, processes: list[str]) -> None:
+    (project / "tests/test_other.py").write_text(TEST)
+    code, output = run(project, *processes)
+    assert (code, "2 passed" in output, "ERROR" in output) == (0, True, False)
+    (project / "tests/test_empty.py").write_text("")
+    code, output = run(project, *processes)
+    assert (code, output.count("ERROR")) == (1, 1)
+    assert "ERROR tests/test_empty.py: no test of it passed" in output
+
+
 def test_full_run_passes(project: Path) -> None:
     code, output = run(project)
     assert (code, "1 passed" in output) == (0, True)
