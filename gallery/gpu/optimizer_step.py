@@ -152,7 +152,7 @@ for record in records:
 # Write ``fused=True`` first: one word, no compile.
 #
 # The `recipe <https://docs.pytorch.org/tutorials/recipes/compiling_optimizer.html>`__ publishes
-# 747 to 392 microseconds for the small configuration, on a machine that it does not name. Its step from
+# ``747`` to ``392`` microseconds for the small configuration, on a machine that it does not name. Its step from
 # foreach to compiled is :value:`records.optimizer_step.linear10_foreach.median_ms * 1e3:.0f` to
 # :value:`records.optimizer_step.linear10_compiled.median_ms * 1e3:.0f` microseconds here, where an empty launch takes
 # :value:`records.optimizer_step.empty_launch_us:.1f` us.

@@ -112,7 +112,7 @@ for record in records:
 # Others publish figures of such models, from another machine and another release, so only the
 # shape of the gain compares. For a ResNet at batch four under ``reduce-overhead``,
 # `this table <https://huggingface.co/datasets/docs-benchmarks/compile-benchmarks/blob/main/reduce-overhead.csv>`__
-# has 7.26 ms eager and 2.19 ms compiled on an A100. Here they are
+# has ``7.26`` ms eager and ``2.19`` ms compiled on an A100. Here they are
 # :value:`records.public_models.resnet50_b4_eager.median_ms:.2f` and
 # :value:`records.public_models.resnet50_b4_reduce_overhead.median_ms:.2f` ms for ResNet-50.
 # PyTorch's own example compiles this DenseNet at batch sixteen and

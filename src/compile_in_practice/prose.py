@@ -1,8 +1,9 @@
 """Find numbers and verdicts in sentences that somebody typed: each must come from a run.
 
-Digits are looked for outside code, links, versions, names and quotations; number
-words before the nouns that this site counts; verdicts where they say that something is
-faster, slower or cheaper.
+Digits are looked for outside code, links, versions, names and quotations, and each digit
+where a formula or a quotation holds nothing else; number words before the nouns that this
+site counts, and where they compare; verdicts where they say that something is faster,
+slower or cheaper.
 """
 
 from __future__ import annotations
@@ -20,43 +21,54 @@ if TYPE_CHECKING:
     from compile_in_practice.page import Page
 
 REMEDY = "name a value: {value}`fence.name`, or write an identifier as `code`"
+SCRIPT_REMEDY = "name a value: :value:`lab.name.value`, or write what others publish as ``code``"
 BOUND = "bind it to values: {verdict}`slower <fence.slow > fence.fast>`"
 ELSEWHERE = re.compile(
     r"""
     (?P<ticks>`+).+?(?P=ticks)              # code, and the text of roles
     | (?:\[\d+\.\d+)?\]\([^)]*\) | <https?://[^>]*>        # where links lead
     | \bhttps?://\S+
-    | “[^”]*” | "[^"]*"                     # quotations
-    | \$[^$]+\$                             # formulas
-    | ^\s*(?:\d+\.\s|\([\w-]+\)=|:[\w-]+:.*|%.*|<!--.*-->|:{3,}.*|`{3,}.*)   # markup
+    | “(?![\d.,%\s]*”)[^”]*” | "(?![\d.,%\s]+")[^"]*"      # quotations
+    | \$(?![\d.,%\s]+\$)[^$]+\$           # formulas
+    | ^\s*(?:\d+\.\s|\([\w-]+\)=|:[\w-]+:.*|%.*|<!--.*-->|`{3,}.*)   # markup
+    | ^\s*:{3,}(?:\{(?:figure|image|grid)\}.*|\{[\w-]+\})?   # a directive, not its title
     | \b\d+\.\d+\.\d+\b                     # versions
-    | \b(?:Python|torch|PyTorch|CUDA|Triton|GCC|g\+\+|clang)\s\d[\d.]*
-    | \#\d+ | \bGB\d+\b                     # issues and graph-break ids
+    | \b(?:Python|torch|PyTorch|CUDA|Triton|GCC|g\+\+|clang)\s\d[\d.]*(?!\stimes)
+    | (?<!&)\#\d+ | \bGB\d+\b                     # issues and graph-break ids
     | \b\d{4}-\d\d-\d\d\b                   # dates
-    | [^\W\d]\w*\d\w*                       # names such as float32 or H200
-    | (?!\d+(?:x|ns|us|µs|ms|s|min|h|[kMG]i?B)\b)\d+[^\W\d]\w*   # and 2L, but no quantity
+    | [^\W\d]\w*(?:\d\w*|-\d+\b)           # names such as float32, H200 or GPT-2
+    | (?!\d+(?:x|ns|us|µs|ms|s|min|h|[kMG]i?B|st|nd|rd|th)\b)\d+[^\W\d]\w*  # 2L, no quantity
     """,
     re.VERBOSE,
 )
-DIGITS = re.compile(r"(?<![\w.])\d[\d,.]*(?:%|x\b)?")
+DIGITS = re.compile(r"(?<![\w.])\d[\d,.]*(?:%|x\b)?|[\u00bc-\u00be\u2150-\u215e]|&#\w+;")
 SEVERAL = (
     "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
-    "|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty"
+    "|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 )
 COUNTED = (
     r"frames?|graphs?|(?:graph )?breaks?|recompiles?|compiles?|kernels?|pieces?|guards?"
     r"|cache entries|recordings?"
 )
-MEASURED = r"times|steps|seconds|milliseconds|percent|entries|bytes|tokens|launches"
+MEASURED = r"times|steps|seconds|milliseconds|per ?cent|entries|bytes|tokens|launches"
 COUNT = re.compile(
     rf"\b(?:zero|one|twice|{SEVERAL})\s+(?:\w+\s+)?(?:{COUNTED})\b"
     rf"|\b(?:{SEVERAL})\s+(?:\w+\s+)?(?:{MEASURED})\b"
-    r"|\btwice as (?:many|much|fast)\b|\bhalf (?:the|of the) (?:time|memory|graphs|kernels)\b",
+    r"|\b(?:twice|thrice) (?:as|the)\b"
+    r"|\b(?:half|a third|two thirds|a quarter|a tenth) (?:as|of|the)\b"
+    rf"|\b(?:{SEVERAL}|hundred)fold\b|\borders? of magnitude\b"
+    r"|\b(?:halve|double|triple|quadruple)[sd]\b"
+    rf"|\b(?:a|{SEVERAL}) (?:dozen|hundred|thousand) (?:{COUNTED}|{MEASURED})\b"
+    rf"|\b(?:dozens|hundreds|thousands) of (?:{COUNTED}|{MEASURED})\b",
     re.IGNORECASE,
+)
+MARKED = re.compile(
+    r"`\d[\d.]*` (?:frames|graphs|breaks|recompiles|kernels|guards|times|seconds)\b"
 )
 VERDICT = re.compile(
     r"\b(?:is|are|was|were|be|runs?|not|no) (?:\w+ )?(?:faster|slower|cheaper)\b"
-    r"|\b(?:is|are|comes?) free\b(?! of)|\b(?:beats?|loses? to|wins? (?:over|against))\b",
+    r"|\b(?:is|are|comes?) free\b(?! of)|\b(?:beats?|loses? to|wins? (?:over|against))\b"
+    r"|\b(?:quicker|outperforms?|speeds up|sped up|slows down|slowed down)\b",
     re.IGNORECASE,
 )
 
@@ -72,6 +84,31 @@ def typed_numbers(page: Page, file: str) -> list[Failure]:
         for line in [part.line + number]
         for found in numbers(text)
     ]
+
+
+def typed_digits(script: str, file: str) -> list[Failure]:
+    """Return a failure for each digit in the prose of a gallery script that no value gave.
+
+    Words are left alone there: a prediction says what it expects.
+    """
+    return [
+        Failure(where=f"{file}:{number}", what=f"a typed number: {found!r}", remedy=SCRIPT_REMEDY)
+        for number, line in script_prose(script)
+        for found in DIGITS.findall(_without_sources(line))
+    ]
+
+
+def script_prose(script: str) -> Iterator[tuple[int, str]]:
+    """Yield each line of a gallery script's docstring and of its text cells, with its number."""
+    quotes, in_cell = 0, False
+    for number, line in enumerate(script.split("\n"), 1):
+        if quotes < 2:  # noqa: PLR2004  (the docstring is first, and has two)
+            yield number, line
+            quotes += line.count('"""')
+            continue
+        in_cell = line.startswith("#") and (in_cell or line.startswith("# %%"))
+        if in_cell:
+            yield number, line.removeprefix("# %%").lstrip("#")
 
 
 def typed_verdicts(page: Page, file: str) -> list[Failure]:
@@ -115,10 +152,13 @@ def numbers(line: str) -> Iterator[str]:
     ['10x', '5', 'three times']
     >>> list(numbers("A float32 on an H200, see #1234 and GB0170."))
     []
+    >>> list(numbers("It halves the time, a tenfold gain, ½ of $17$ and `3` frames."))
+    ['½', '17', 'halves', 'tenfold', '`3` frames']
     """
     plain = _without_sources(line)
     yield from (match[0] for match in DIGITS.finditer(plain))
     yield from (match[0] for match in COUNT.finditer(plain))
+    yield from (match[0] for match in MARKED.finditer(line))
 
 
 def _without_sources(line: str) -> str:

@@ -15,7 +15,7 @@ from compile_in_practice.environment import read_environment
 from compile_in_practice.failure import Failure
 from compile_in_practice.glossary import read_terms
 from compile_in_practice.jobs import Chain, Lab, chain_job, lab_job, labs, page_chains
-from compile_in_practice.lint import wrong_prose
+from compile_in_practice.lint import wrong_prose, wrong_scripts
 from compile_in_practice.page import page_name
 from compile_in_practice.progress import Progress
 from compile_in_practice.project import load_project
@@ -107,6 +107,7 @@ class _Run:
             self.report.failures += wrong_prose(page, self.project.shown(path), terms)
             self.report.failures += unmeasured(page, self.project.shown(path))
             self.chains += page_chains(page)
+        self.report.failures += wrong_scripts(self.project)
         for path in sorted(self.project.docs.rglob("*.*")):
             if path.suffix.lower() in OTHER_SOURCES:
                 where = f"{self.project.shown(path)}:1"
