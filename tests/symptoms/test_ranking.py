@@ -107,7 +107,6 @@ def test_words_for_what_you_see_find_an_entry_without_a_message() -> None:
 def test_words_of_a_beginner_find_the_entry_with_the_change() -> None:
     asked = {
         "mark_static_address": "symptom-cudagraph-mutation",
-        "kv cache": "symptom-cudagraph-mutation",
         "train eval switch recompiles": "symptom-train-eval",
         "- 0/0: m.training == True": "symptom-train-eval",
         "variable length prompts": "symptom-every-size",
@@ -115,6 +114,12 @@ def test_words_of_a_beginner_find_the_entry_with_the_change() -> None:
         "torch.compile before or after DDP": "symptom-wrapper-order",
     }
     assert best(*asked) == list(asked.values())
+
+
+def test_a_kv_cache_finds_what_grows_and_what_loses_its_cuda_graph() -> None:
+    both = ["symptom-recompile-length", "symptom-cudagraph-mutation"]
+    assert symptoms.ranked(ROOT / "docs", ["kv cache"])[0][:2] == both
+    assert best("growing kv cache", "kv cache without a CUDA graph") == both
 
 
 def test_words_of_the_meaning_find_an_entry_too() -> None:
