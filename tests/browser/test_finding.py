@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 from zipfile import ZipFile
 
 import pytest
@@ -19,6 +20,12 @@ FOUND = [  # which ones, and that they are nine of ten, is for tests/symptoms to
     for report, ids in zip(REPORTS, ANSWERS, strict=True)
     if report["entry"] in ids[: symptoms.AMONG]
 ]
+LAST = {  # docs/_static/search.js has the same pages
+    *(f"how-to/add-a-{one}" for one in ("page", "release", "lab-or-a-gpu-experiment")),
+    *(f"reference/{one}" for one in ("api", "behaviour-by-release", "changelog", "claims")),
+    *(f"reference/{one}" for one in ("drift-report", "production-forms", "readings")),
+    *(f"reference/{one}" for one in ("record-schema", "what-changed", "symptoms/this-site")),
+}
 TEN = list({report["entry"]: report for report in FOUND}.values())[:10]
 
 
@@ -54,6 +61,54 @@ def test_search_finds_a_name_of_the_api(desk: Page) -> None:
     field.fill("mark_dynamic")
     field.press("Enter")
     expect(desk.locator("#search-results a").first).to_be_visible()
+
+
+def hits(page: Page, text: str) -> list[str]:
+    """The pages that a search lists, in order."""
+    page.goto("about:blank")
+    page.goto(f"search.html?q={quote(text)}")
+    expect(page.locator(".search-summary")).to_contain_text(re.compile("found|No page"))
+    found = page.locator("#search-results li > a").evaluate_all(
+        "all => all.map(one => one.getAttribute('href'))"
+    )
+    return [one.partition(".html")[0] for one in found]
+
+
+def test_what_repeats_other_pages_comes_after_them(desk: Page) -> None:
+    docs = ROOT / "docs"
+    evidence = [path.relative_to(docs).with_suffix("") for path in docs.rglob("*-evidence.md")]
+    last = {path.as_posix() for path in evidence} | LAST
+    assert [name for name in last if not (docs / f"{name}.md").is_file()] == []
+    found = hits(desk, "torch")
+    is_last = [name in last for name in found]
+    assert is_last == sorted(is_last)
+    assert sum(is_last) > 10
+
+
+@pytest.mark.parametrize(
+    ("text", "page", "place"),
+    [
+        ("graph break", "module/graph-breaks", 2),  # the first is the glossary's term
+        ("NaN", "module/wrong-results", 1),
+        ("changelog", "reference/changelog", 1),
+    ],
+)
+def test_a_page_on_what_was_searched_is_first(desk: Page, text: str, page: str, place: int) -> None:
+    assert page in hits(desk, text)[:place]
+
+
+def test_of_a_long_search_no_word_is_marked(desk: Page) -> None:
+    for text, is_marked in (("graph break", True), ("torch compile graph break model", False)):
+        assert hits(desk, text)
+        desk.locator("#search-results li > a").first.click()
+        expect(desk.locator("article h1")).to_be_visible()
+        desk.wait_for_timeout(50)  # Sphinx marks after 10 ms
+        assert bool(desk.locator(".highlighted").count()) == is_marked
+
+
+def test_a_search_that_no_page_answers_says_what_to_do(desk: Page) -> None:
+    assert hits(desk, "qwertyuiop zxcvbnm") == []
+    expect(desk.locator(".search-summary")).to_contain_text("Take fewer")
 
 
 def test_the_symptoms_page_ranks_a_pasted_text(phone: Page) -> None:
