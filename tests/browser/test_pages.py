@@ -42,6 +42,10 @@ def test_no_request_leaves_the_site(visits: Visits) -> None:
     assert wrong(visits, "outside") == {}
 
 
+def test_nothing_moves_while_a_page_loads(visits: Visits) -> None:
+    assert wrong(visits, "shifts") == {}
+
+
 def test_no_page_scrolls_sideways(visits: Visits) -> None:
     assert wrong(visits, "wide") == {}
 

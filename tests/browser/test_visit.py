@@ -14,6 +14,11 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A pa
 </head><body><main class="content"><h1>A page</h1><article>{body}</article>
 </main></body></html>"""
 
+BELOW = '<details class="cip-below"><p>Text</p></details>'
+PALE = '<span class="k" style="color: #999">if</span>'
+# After the first frame a line comes above all others.
+LATER = "requestAnimationFrame(() => setTimeout(() => document.querySelector('h1').before('x')))"
+
 
 def told(browser: Browser, folder: Path, body: str, dark: str = "#fff") -> Visit:
     (folder / "page.html").write_text(PAGE.format(body=body, dark=dark), encoding="utf-8")
@@ -33,6 +38,7 @@ def test_a_page_with_nothing_wrong_tells_nothing(browser: Browser, tmp_path: Pat
         ("errors", '<script src="gone.js"></script>', "404"),
         ("outside", '<img alt="" src="http://example.org/a.png">', "http://example.org/a.png"),
         ("outside", "<script>fetch('http://example.org/b').catch(() => 0)</script>", "/b"),
+        ("shifts", f"<script>onload = () => {LATER}</script>", "390 px: 0."),
         ("wide", '<div class="x" style="width: 500px">Text</div>', "390 px: div.x"),
         ("wide", '<details><p class="x" style="width: 800px">Text</p></details>', "768 px: p.x"),
         ("barriers", '<p style="color: #999">Text</p>', "light: color-contrast: <p style"),
@@ -40,6 +46,10 @@ def test_a_page_with_nothing_wrong_tells_nothing(browser: Browser, tmp_path: Pat
         ("barriers", '<input name="q">', "dark: label: "),
         ("barriers", '<pre style="overflow: auto; width: 99px">' + "x" * 99 + "</pre>",
          "dark: scrollable-region-focusable: "),
+        ("barriers", 2 * BELOW + '<details class="cip-below"><p style="color: #999">Text</p></details>',
+         "light: color-contrast"),
+        ("barriers", f'<div class="highlight"><pre>x {PALE}</pre></div>',
+         "light: color-contrast: <span"),
         ("weak", '<img alt="A figure." src="data:,">', "A figure."),
         ("weak", '<svg role="img" aria-label="plot"></svg>', "plot"),
     ],
@@ -54,6 +64,17 @@ def test_what_is_wrong_in_the_dark_alone_is_told(browser: Browser, tmp_path: Pat
     found = told(browser, tmp_path, "<p>Text.</p>", dark="#444").barriers
     assert [one.partition(": <")[0] for one in found] == ["dark: color-contrast"] * len(found)
     assert found
+
+
+def test_a_kind_of_token_and_a_long_table_are_read_once(browser: Browser, tmp_path: Path) -> None:
+    pale = 'style="color: #999"'
+    code = f'<pre><span class="k">if</span> <span class="k" {pale}>if</span></pre>'
+    rows = "<tr><td>Text</td></tr>" * 40 + f"<tr><td {pale}>Text</td></tr>"
+    body = f'<div class="highlight">{code}</div><table>{rows}</table>'
+    assert told(browser, tmp_path, body).barriers == []
+    seen = body.replace('class="k">', f'class="k" {pale}>').replace("<td>", f"<td {pale}>")
+    found = told(browser, tmp_path, seen).barriers
+    assert [sum(f": {tag}" in one for one in found) for tag in ("<span", "<td")] == [1, 2]
 
 
 def test_a_fence_may_scroll_within_itself(browser: Browser, tmp_path: Path) -> None:

@@ -16,12 +16,28 @@ if TYPE_CHECKING:
 ALONE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 AT_ONCE = 2
 WIDTHS = (360, 390, 768, 1440)
+LOADED = (390, 1440)
 HEIGHT = 900
 THEMES = (("light", 1440), ("dark", 390))  # both, and what scrolls at either width
 OPEN_ALL = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
-# What is under fences is made by one template, and long: axe-core reads two of a page.
-CLOSE_SOME = """document.querySelectorAll('details.cip-below').forEach(
-    (one, n) => { one.open = n < 2; })"""
+# To axe-core a colour costs most, and the same ones stand on each line of code and in each
+# row: it reads the first of each kind of token, and the first rows of a long table.
+READ_ONCE = """mostRows => {
+    const seen = new Set();
+    for (const code of document.querySelectorAll(".highlight pre")) {
+        const within = code.closest("[class*=cell_], .sphx-glr-script-out, .highlight").className;
+        const copy = code.cloneNode(true);
+        for (const token of copy.querySelectorAll("span[class]")) {
+            const kind = `${token.className} in ${within}`;
+            if (seen.has(kind)) token.replaceWith(...token.childNodes);
+            seen.add(kind);
+        }
+        code.replaceChildren(...copy.childNodes);
+    }
+    document.querySelectorAll(`tbody > tr:nth-child(n + ${mostRows + 1})`)
+        .forEach(row => row.remove());
+}"""
+ROWS = 40
 # The page and its column may not scroll sideways; a fence or a table may, within itself.
 TOO_WIDE = """width => {
     const within = (one) => one.parentElement.closest("pre, .table-wrapper, .cip-figure, svg");
@@ -39,6 +55,14 @@ WEAK_ALTERNATIVES = """() => [...document.querySelectorAll("article img, article
     .filter(one => one.checkVisibility())
     .map(one => one.getAttribute("alt") ?? one.getAttribute("aria-label") ?? "")
     .filter(text => text.trim().split(/\\s+/).length < 5)"""
+# What moved on its own while the page was loaded, and how far: counted as Chromium does.
+WATCH_SHIFTS = """self.shifts = []; new PerformanceObserver(list => {
+    for (const one of list.getEntries()) {
+        const parts = one.sources.map(({node}) => (node?.parentElement ?? node)?.outerHTML ?? "?");
+        self.shifts.push(`${one.value.toFixed(4)}: ${parts.map(html => html.slice(0, 80))}`);
+    }
+}).observe({type: "layout-shift", buffered: true});"""
+SHIFTS = "self.shifts"
 # What changes with the width is done before the second frame after it.
 SETTLED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 MAIN = "document.querySelectorAll('main, [role=main]').length"
@@ -52,6 +76,7 @@ class Visit:
         status: what the server answered.
         errors: errors and warnings on the console, and exceptions.
         outside: requests that would have left the site.
+        shifts: what moved after it was painted, by width.
         wide: what is too wide, by width.
         barriers: what axe-core found, by theme.
         weak: alternatives of figures that say too little.
@@ -63,6 +88,7 @@ class Visit:
     status: int = 0
     errors: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
+    shifts: list[str] = field(default_factory=list)
     wide: list[str] = field(default_factory=list)
     barriers: list[str] = field(default_factory=list)
     weak: list[str] = field(default_factory=list)
@@ -88,8 +114,14 @@ def visit(context: BrowserContext, base: str, address: str) -> Visit:
     page = context.new_page()
     told = Visit()
     watch(page, base, told)
-    answer = page.goto(base + address)
-    told.status = answer.status if answer else 0
+    page.add_init_script(WATCH_SHIFTS)
+    for width in LOADED:
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        answer = page.goto(base + address)
+        page.evaluate(SETTLED)  # painted
+        page.evaluate(SETTLED)  # and what moved since is told
+        told.status = answer.status if answer else 0
+        told.shifts += [f"{width} px: {one}" for one in page.evaluate(SHIFTS)]
     page.evaluate(OPEN_ALL)
     told.language = page.evaluate("document.documentElement.lang")
     told.n_main = page.evaluate(MAIN)
@@ -97,7 +129,7 @@ def visit(context: BrowserContext, base: str, address: str) -> Visit:
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         told.wide += [f"{width} px: {one}" for one in page.evaluate(TOO_WIDE, width)]
-    page.evaluate(CLOSE_SOME)
+    page.evaluate(READ_ONCE, ROWS)
     page.evaluate(AXE_SCRIPT)
     for theme, width in THEMES:
         page.set_viewport_size({"width": width, "height": HEIGHT})
