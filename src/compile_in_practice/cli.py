@@ -11,6 +11,7 @@ from typing import Any
 from compile_in_practice import (
     anchors,
     budget,
+    downloads,
     drift,
     drift_report,
     ledger,
@@ -102,7 +103,7 @@ def _docs(arguments: argparse.Namespace) -> int:
     html = report.results / "html"
     if _sphinx(project, report.results, "html", "-W"):
         return FAILED
-    if failures := _site_failures(project.root, html):
+    if failures := _site_failures(project, html):
         print("\n".join(map(str, failures)))
         return FAILED
     print(f"the site: {html / 'index.html'}")
@@ -131,13 +132,15 @@ def _linkcheck(arguments: argparse.Namespace) -> int:
     return FAILED if failures or not n_asked else 0
 
 
-def _site_failures(root: Path, html: Path) -> list[Failure]:
+def _site_failures(project: Project, html: Path) -> list[Failure]:
     """What is wrong with a built site; in CI every address must also be listed."""
-    vanished, unlisted = anchors.check(html, root)
+    vanished, unlisted = anchors.check(html, project.root)
+    pages = [read_page(project, path)[0] for path in page_paths(project)]
     if unlisted and not os.environ.get("CI"):
         print(*unlisted, sep="\n")
         unlisted = []
-    return [*budget.check(html), *links.check(html), *vanished, *unlisted]
+    taken = downloads.check(html, pages)
+    return [*budget.check(html), *links.check(html), *taken, *vanished, *unlisted]
 
 
 def _ledger(arguments: argparse.Namespace) -> int:

@@ -72,6 +72,7 @@ def test_a_page_with_fences_can_be_taken_along(built: Site) -> None:
     script = (built.root / "out" / "page.py").read_text(encoding="utf-8")
     ast.parse(script)
     assert "\nx = 1\n" in script
+    assert "# TORCH_LOGS=guards python fence.py\n# x = 1\n#\n# y = x\n" in script
     assert "# not run: needs a GPU\n# z\n" in script
 
 

@@ -77,7 +77,8 @@ def copy_downloads(app: Sphinx, exception: Exception | None) -> None:
 def script(path: Path) -> str:
     """The notebook at `path` as a script with `# %%` cells.
 
-    A cell that was not run as it stands is left as comments, its command above.
+    A cell that was not run as it stands is left as comments: what its command starts,
+    or the reason, above it.
     """
     parts = []
     for cell in _cells(path):
@@ -86,7 +87,8 @@ def script(path: Path) -> str:
             parts.append("# %% [markdown]\n" + _commented(cell["source"]))
         elif told.get("kind") == "not_run" or told.get("command"):
             why = told.get("command") or f"not run: {told.get('reason', '')}"
-            parts.append(f"# %%\n# {why}\n" + _commented(cell["source"]))
+            source = "\n\n".join(filter(None, [told.get("chain"), cell["source"]]))
+            parts.append(f"# %%\n# {why}\n" + _commented(source))
         else:
             parts.append("# %%\n" + cell["source"])
     return "\n\n".join(parts) + "\n"
