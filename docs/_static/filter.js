@@ -6,7 +6,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const label = document.createElement("label");
     const field = document.createElement("input");
     const told = document.createElement("output");
-    field.type = "search";
+    Object.assign(field, { type: "search", placeholder: "words, an API, a release" });
     label.append("Filter ", field, " ", told);
     box.prepend(label);
     const apply = () => {

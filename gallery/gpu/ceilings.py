@@ -10,7 +10,12 @@ The other experiments measure themselves against these two rates.
 **Answer.** A copy moves :value:`records.ceilings.copy_4096.gb_s:.0f` GB/s, and a bf16 product runs at
 :value:`records.ceilings.matmul_bf16_16384.tflop_s:.0f` TFLOP/s.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment ceilings``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment ceilings
+
 Elsewhere this page replays what was recorded.
 """
 

@@ -14,7 +14,12 @@ Dynamo.
 :value:`records.compile_time.regional_depth64.cold_s:.1f` s. A local cache cuts a new process's first call from
 :value:`records.compile_time.start_empty.first_call_s:.0f` to :value:`records.compile_time.start_local.first_call_s:.0f` s.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment compile_time``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment compile_time
+
 Elsewhere this page replays what was recorded.
 """
 
@@ -220,7 +225,7 @@ for record in records:
 # :value:`records.compile_time.whole_depth64.median_ms:.1f`, by block
 # :value:`records.compile_time.regional_depth64.median_ms:.1f`, nested
 # :value:`records.compile_time.nested_depth64.median_ms:.1f`. An empty launch took
-# :value:`records.compile_time.empty_launch_us:.1f` us. Compile the repeated block when start-up hurts.
+# :value:`records.compile_time.empty_launch_us:.1f` µs. Compile the repeated block when start-up hurts.
 #
 # With a local cache a new process pays
 # :value:`records.compile_time.start_local.first_call_s:.1f` s instead of

@@ -14,7 +14,12 @@ and gradients of several micro-batches come out
 :verdict:`wrong without an error <records.cudagraph_rules.accumulate_plain_step1.outcome == "different">`.
 Clone what you keep; give each parameter a gradient of its own.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment cudagraph_rules``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment cudagraph_rules
+
 Elsewhere this page replays what was recorded.
 """
 

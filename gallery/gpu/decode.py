@@ -13,7 +13,12 @@ replay; the growing one compiles twice and cannot use them.
 :verdict:`skipped <records.decode.small_static_reduce_overhead.n_skips == 1>`, and it takes
 :value:`records.decode.small_static_reduce_overhead.median_ms:.1f` ms.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment decode``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment decode
+
 Elsewhere this page replays what was recorded.
 """
 
@@ -290,7 +295,7 @@ for record in records:
 # model goes from :value:`records.decode.large_static_reduce_overhead.median_ms:.1f` to
 # :value:`records.decode.large_marked_reduce_overhead.median_ms:.1f` ms, where reading its weights once
 # takes :value:`records.decode.large_growing.weight_gb / records.ceilings.copy_4096.gb_s * 1e3:.2f` ms.
-# An empty launch took :value:`records.decode.empty_launch_us:.1f` us.
+# An empty launch took :value:`records.decode.empty_launch_us:.1f` µs.
 #
 # Mark each cache tensor once, before the first call, and write to the same tensors from then on:
 #

@@ -14,7 +14,12 @@ of the time, at nine tenths of the copy bandwidth. Small inputs gain nothing.
 bandwidth. On the smallest the compiled call
 :verdict:`loses <records.fusion.pointwise_64_default.lost>`.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment fusion``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment fusion
+
 Elsewhere this page replays what was recorded.
 """
 
@@ -107,8 +112,8 @@ from compile_in_practice.replay import flat, measured_again, replay_records, tab
 
 records = replay_records(experiment)
 for record in records:
-    columns = {"what": "name", "ms": "median_ms:.4f", "kernels": "n_kernels:.0f"}
-    columns |= {"kernel ms": "kernel_ms:.4f", "GB/s": "least_gb_s:.0f", "speedup": "speedup:.2f"}
+    columns = {"what": "name", "ms": "median_ms:.4f", "speedup": "speedup:.2f"}
+    columns |= {"kernels": "n_kernels:.0f", "kernel ms": "kernel_ms:.4f", "GB/s": "least_gb_s:.0f"}
     table(flat(record), {**columns, "difference": "relative:.0e"})
 
 # %%

@@ -12,7 +12,12 @@ With many it is busy, and every mode comes close to eager.
 :value:`records.launch_overhead.t16384_reduce_overhead.speedup:.2f` times at
 :value:`records.launch_overhead.t16384_eager.n_tokens`, where the GPU is busy anyway.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment launch_overhead``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment launch_overhead
+
 Elsewhere this page replays what was recorded.
 """
 
@@ -71,10 +76,10 @@ for record in records:
     columns = {
         "what": "name",
         "ms": "median_ms:.3f",
+        "speedup": "speedup:.2f",
+        "busy": "share:.2f",
         "p10": "low_ms:.3f",
         "p90": "high_ms:.3f",
-        "busy": "share:.2f",
-        "speedup": "speedup:.2f",
     }
     table(
         flat(record),
@@ -99,7 +104,7 @@ for record in records:
 # :value:`records.launch_overhead.t1_eager.weight_gb / records.ceilings.copy_4096.gb_s * 1e3:.3f`
 # ms. ``reduce-overhead`` takes :value:`records.launch_overhead.t1_reduce_overhead.median_ms:.3f` ms.
 #
-# An empty launch took :value:`records.launch_overhead.empty_launch_us:.1f` us on this virtual
+# An empty launch took :value:`records.launch_overhead.empty_launch_us:.1f` µs on this virtual
 # machine. Where launches are cheaper, eager waits less and ``reduce-overhead`` gains less.
 
 for record in records:

@@ -12,7 +12,12 @@ decode shapes: something.
 :verdict:`loses <max(records.max_autotune.matmul_4096_4096_4096_bf16_eager.medians_ms) < min(records.max_autotune.matmul_4096_4096_4096_bf16_max_autotune.medians_ms)>`,
 and a search takes up to :value:`records.max_autotune.matmul_4096_4096_4096_f32_no_cudagraphs.cold_s:.0f` s.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment max_autotune``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment max_autotune
+
 Elsewhere this page replays what was recorded.
 """
 
@@ -100,12 +105,12 @@ from compile_in_practice.replay import flat, measured_again, replay_records, tab
 
 records = replay_records(experiment)
 for record in records:
-    columns = {"product": "name", "ms": "median_ms:.4f", "kernel ms": "kernel_ms:.4f"}
+    columns = {"product": "name", "ms": "median_ms:.4f", "speedup": "speedup:.2f"}
     table(
         flat(record),
         {
             **columns,
-            "speedup": "speedup:.2f",
+            "kernel ms": "kernel_ms:.4f",
             "cold s": "cold_s:.1f",
             "warm s": "warm_s:.1f",
             "difference": "relative:.0e",
@@ -135,7 +140,7 @@ for record in records:
 # :value:`records.max_autotune.conv_32_256_14_256_bf16_eager.kernel_ms:.4f`, but the call
 # :verdict:`loses in every mode <records.max_autotune.conv_32_256_14_256_bf16_default.lost and records.max_autotune.conv_32_256_14_256_bf16_max_autotune.lost and records.max_autotune.conv_32_256_14_256_bf16_no_cudagraphs.lost>`:
 # alone it is too short to hide guards and a launch, which takes
-# :value:`records.max_autotune.empty_launch_us:.1f` us here.
+# :value:`records.max_autotune.empty_launch_us:.1f` µs here.
 
 for record in records:
     bars([record], unit="ms a call", form="{:.3f}", only=("matmul_16", "conv"))

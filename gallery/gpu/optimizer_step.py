@@ -12,7 +12,12 @@ over GPT-2's parameters the compiled step takes
 :value:`records.optimizer_step.gpt12_compiled.median_ms:.2f` ms, the fused one
 :value:`records.optimizer_step.gpt12_fused.median_ms:.2f`.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment optimizer_step``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment optimizer_step
+
 Elsewhere this page replays what was recorded.
 """
 
@@ -117,10 +122,11 @@ for record in records:
     columns = {
         "step": "name",
         "ms": "median_ms:.3f",
+        "speedup": "speedup:.2f",
         "kernels": "n_kernels:.0f",
         "kernel ms": "kernel_ms:.3f",
     }
-    columns |= {"GB/s": "rate:.0f", "speedup": "speedup:.2f", "cold s": "cold_s:.1f"}
+    columns |= {"GB/s": "rate:.0f", "cold s": "cold_s:.1f"}
     table(rows, {**columns, "difference": "relative:.0e"})
 
 # %%
@@ -155,7 +161,7 @@ for record in records:
 # ``747`` to ``392`` microseconds for the small configuration, on a machine that it does not name. Its step from
 # foreach to compiled is :value:`records.optimizer_step.linear10_foreach.median_ms * 1e3:.0f` to
 # :value:`records.optimizer_step.linear10_compiled.median_ms * 1e3:.0f` microseconds here, where an empty launch takes
-# :value:`records.optimizer_step.empty_launch_us:.1f` us.
+# :value:`records.optimizer_step.empty_launch_us:.1f` µs.
 #
 # Between leases a median moved by up to a factor of
 # :value:`records.optimizer_step.moved + 1:.1f`: the earlier one shared its host with other work.

@@ -11,7 +11,12 @@
 :value:`records.public_models.resnet50_b64_reduce_overhead.speedup:.1f` times; DenseNet-121 at sixteen
 :value:`records.public_models.densenet121_b16_reduce_overhead.speedup:.1f` times.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment public_models``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment public_models
+
 Elsewhere this page replays what was recorded.
 """
 
@@ -77,11 +82,11 @@ for record in records:
     columns = {
         "model": "name",
         "ms": "median_ms:.2f",
+        "speedup": "speedup:.2f",
+        "busy": "share:.2f",
+        "kernel ms": "kernel_ms:.2f",
         "p10": "low_ms:.2f",
         "p90": "high_ms:.2f",
-        "kernel ms": "kernel_ms:.2f",
-        "busy": "share:.2f",
-        "speedup": "speedup:.2f",
     }
     table(flat(record), {**columns, "cold s": "cold_s:.1f", "difference": "relative:.0e"})
 
@@ -96,7 +101,7 @@ for record in records:
 # :verdict:`little <records.public_models.resnet50_b64_default.median_ms / records.public_models.resnet50_b64_reduce_overhead.median_ms < 1.1>`.
 # DenseNet-121 at batch sixteen, with its many small kernels, gains
 # :value:`records.public_models.densenet121_b16_reduce_overhead.speedup:.1f` times. An empty launch took
-# :value:`records.public_models.empty_launch_us:.1f` us.
+# :value:`records.public_models.empty_launch_us:.1f` µs.
 
 for record in records:
     bars([record], unit="ms a call")

@@ -12,7 +12,12 @@ buckets with CUDA graphs are fastest when warm.
 median and :value:`records.service.buckets_cudagraphs.p99_ms:.1f` ms at p99, warm. ``dynamic=False`` spends
 :value:`records.service.static.first_total_s:.0f` s on its first pass.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment service``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment service
+
 Elsewhere this page replays what was recorded.
 """
 
@@ -163,7 +168,7 @@ for record in records:
 # :value:`records.service.buckets_cudagraphs.padding_share:.0%` of padding, and their second pass is
 # as fast as their third. Without buckets each length is recorded on its own: the second pass's p99 is still
 # :value:`records.service.mark_dynamic_cudagraphs.second_p99_ms:.1f` ms.
-# An empty launch took :value:`records.service.empty_launch_us:.1f` us: such a machine flatters CUDA graphs.
+# An empty launch took :value:`records.service.empty_launch_us:.1f` µs: such a machine flatters CUDA graphs.
 
 for record in records:
     bars([record], unit="ms a request, warm", whole=("p99_ms", "p99"), part=("p50_ms", "p50"))

@@ -13,9 +13,14 @@ microseconds, more with more modules.
 :verdict:`stops them <records.surprises.cache_argument.n_skips == 1>`. The compiled digits are
 :verdict:`nearer to float64 <records.surprises.digits_default.relative_to_float64 < records.surprises.digits_eager.relative_to_float64>`
 than eager's. Recorded lengths hold memory. A hundred guarded parameters cost about
-:value:`records.surprises.guards100_compiled.median_us - records.surprises.guards100_unguarded.median_us:.0f` us a call.
+:value:`records.surprises.guards100_compiled.median_us - records.surprises.guards100_unguarded.median_us:.0f` µs a call.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment surprises``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment surprises
+
 Elsewhere this page replays what was recorded.
 """
 
@@ -247,7 +252,7 @@ for record in records:
 # :value:`records.surprises.cache_static_address.median_ms:.2f` ms instead of
 # :value:`records.surprises.cache_argument.median_ms:.2f`. Mark each cache tensor once, before the first
 # call, and keep writing to that same tensor. An empty launch takes
-# :value:`records.surprises.empty_launch_us:.1f` us here.
+# :value:`records.surprises.empty_launch_us:.1f` µs here.
 
 for record in records:
     bars([record], unit="ms a step", only="cache_", shorten="cache_", part=None)
@@ -313,12 +318,12 @@ for record in records:
 
 for record in records:
     rows = [row for row in flat(record) if row["what"] == "guards"]
-    table(rows, {"parameters": "name", "us a call": "median_us:.0f"})
+    table(rows, {"parameters": "name", "µs a call": "median_us:.0f"})
 
 # %%
 # With a hundred guarded parameters a compiled call takes
-# :value:`records.surprises.guards100_compiled.median_us:.0f` us, and
-# :value:`records.surprises.guards100_unguarded.median_us:.0f` us where
+# :value:`records.surprises.guards100_compiled.median_us:.0f` µs, and
+# :value:`records.surprises.guards100_unguarded.median_us:.0f` µs where
 # ``set_stance(skip_guard_eval_unsafe=True)`` leaves out most checks. Guards are
 # :value:`1 - records.surprises.guards100_unguarded.median_us / records.surprises.guards100_compiled.median_us:.0%` of it. With one
 # parameter compiled :verdict:`loses to eager <records.surprises.guards1_compiled.median_us > records.surprises.guards1_eager.median_us>`:
@@ -329,7 +334,7 @@ for record in records:
     for way in ("eager", "compiled", "unguarded"):
         rows = [r for r in flat(record) if r["what"] == "guards" and r["name"].endswith(f"_{way}")]
         curves[way] = ([r["size"] for r in rows], [r["median_us"] for r in rows])
-    lines(curves, x="parameters", y="us a call on the CPU", log_x=True, log_y=True)
+    lines(curves, x="parameters", y="µs a call on the CPU", log_x=True, log_y=True)
 
 for record in records:
     measured_again(record)

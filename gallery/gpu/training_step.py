@@ -14,7 +14,12 @@ that are left.
 steps. ``max-autotune`` compiles for :value:`records.training_step.max_autotune.cold_s:.0f` s and is
 :verdict:`no faster <records.training_step.max_autotune.low_ms > records.training_step.reduce_overhead.high_ms>`.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment training_step``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment training_step
+
 Elsewhere this page replays what was recorded.
 """
 
@@ -172,7 +177,7 @@ for record in records:
 # :value:`records.training_step.default.kernel_ms:.1f` ms, and the default mode then waits for the
 # CPU: :value:`records.training_step.default.median_ms:.1f` ms. ``reduce-overhead`` removes that wait:
 # :value:`records.training_step.reduce_overhead.median_ms:.1f` ms, where an empty launch takes
-# :value:`records.training_step.empty_launch_us:.1f` us.
+# :value:`records.training_step.empty_launch_us:.1f` µs.
 
 for record in records:
     bars([record], unit="ms a step", whole=("median_ms", "step"), form="{:.1f}")

@@ -14,7 +14,12 @@ to one compiled piece, and compiling by block
 :verdict:`loses to eager <records.two_gpus.fsdp_blocks.medians_ms[0] > records.two_gpus.fsdp_eager.medians_ms[0] and records.two_gpus.fsdp_blocks.medians_ms[1] > records.two_gpus.fsdp_eager.medians_ms[1]>`
 under FSDP2, unless activations are computed again.
 
-**Record it** in a clone on a CUDA machine, with torch alone: ``PYTHONPATH=src python -m compile_in_practice.record --experiment two_gpus``.
+**Record it** in a clone on a CUDA machine, with torch alone:
+
+.. code-block:: console
+
+   $ PYTHONPATH=src python -m compile_in_practice.record --experiment two_gpus
+
 Elsewhere this page replays what was recorded.
 """
 

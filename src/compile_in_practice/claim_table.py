@@ -11,7 +11,7 @@ import ast
 import re
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compile_in_practice.claims import read_sentences
 from compile_in_practice.history import find_headings
@@ -29,6 +29,7 @@ MARK = re.compile(r"^```\{claims\}\n+```$", re.MULTILINE)
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)|:\w+:`([^`<]+?)\s*(?:<[^>]*>)?`")
 ITEM = re.compile(r"^\s*(?:[-:*>]|\d+\.)\s+")
 LONGEST = 80
+DIGITS = 4
 MARKED = re.compile(r"\s*(?:\([\w-]+\)=|:{3,}.*|`{3,}.*|#{1,6}\s.*|)")
 
 
@@ -142,11 +143,24 @@ def _here(claim: Claim, scope: Scope) -> str:
     parts = [claim.proof] if claim.proof else []
     for name in dict.fromkeys(claim.values):
         try:
-            shown = _code(str(scope.look_up(name)))
+            shown = _code(str(rounded(scope.look_up(name))))
         except ValueNameError:
             shown = "not recorded yet"
         parts.append(f"`{name.partition('.')[2]}` {shown}")
     return "; ".join(parts)
+
+
+def rounded(value: Any) -> Any:
+    """Return a value whose floats have the digits that a reader needs.
+
+    >>> print(rounded([2.090206880000096, 61234.5, 0.00012345678, 3, True, {"ms": 0.1 + 0.2}]))
+    [2.09, 61234.0, 0.0001235, 3, True, {'ms': 0.3}]
+    """
+    if isinstance(value, float):
+        return round(value) * 1.0 if abs(value) >= 10**DIGITS else float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, list) else value
 
 
 def _code(text: str) -> str:

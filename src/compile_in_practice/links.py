@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from compile_in_practice.archive import ONLINE
+from compile_in_practice.budget import LOST_PAGE
 from compile_in_practice.failure import BuildError, Failure
 
 if TYPE_CHECKING:
@@ -106,7 +107,9 @@ def _check_page(root: Path, page: Path, pages: dict[Path, Linked]) -> Iterator[F
     for line, link in pages[page].links:
         address, _, name = link.partition("#")
         address = unquote(address.partition("?")[0])
-        target = (page.parent / address).resolve() if address else page
+        is_lost = page.name == LOST_PAGE  # shown at any depth, so its links start at the root
+        start = root if is_lost and address.startswith("/") else page.parent
+        target = (start / address.removeprefix("/" * is_lost)).resolve() if address else page
         where = f"{page.relative_to(root).as_posix()}:{line}"
         if not target.is_relative_to(root) or not target.is_file():
             yield Failure(where=where, what=f"no file has the address {link}", remedy=REMEDY)

@@ -10,6 +10,7 @@ import argparse
 import inspect
 import json
 import os
+import textwrap
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 RESULTS_VARIABLE = "COMPILE_IN_PRACTICE_RESULTS"
+WIDTH = 72  # of a line of prose: a page's column holds it
 BACKENDS = ("eager", "aot_eager", "inductor")
 Data = dict[str, dict[str, Any]]
 
@@ -74,7 +76,7 @@ def provenance(record: Record) -> str:
     else:
         lines.append(f"{versions}, CUDA {gpu['cuda']}, driver {gpu['driver']}")
         lines.append(
-            f"an empty launch takes {gpu['empty_launch_us']:.1f} us; "
+            f"an empty launch takes {gpu['empty_launch_us']:.1f} µs; "
             f"{facts['n_cpus']} CPUs of {facts['cpu']}, "
             f"hypervisor {facts['hypervisor'] or 'none seen'}"
         )
@@ -87,7 +89,7 @@ def provenance(record: Record) -> str:
     current = build_torch()
     if current and release_key(record.torch) < release_key(current):
         lines.append(f"OLDER than this build's torch {current}: it may behave otherwise there")
-    return "\n".join(lines)
+    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in lines)
 
 
 def _agreement(record: Record, again: dict[str, Any]) -> str:
@@ -98,7 +100,7 @@ def _agreement(record: Record, again: dict[str, Any]) -> str:
     place = "in another process" if again["kind"] == "process" else "on another lease"
     parts = [f"measured again {place} on {again['date'][:10]}"]
     if again["empty_launch_us"] is not None:
-        parts.append(f"an empty launch took {again['empty_launch_us']:.1f} us")
+        parts.append(f"an empty launch took {again['empty_launch_us']:.1f} µs")
     if names:
         parts.append(f"{inside} of {len(names)} spreads overlap")
     outcomes = {

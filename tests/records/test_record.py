@@ -129,7 +129,9 @@ def test_a_second_measurement_is_shown_beside_the_first(
     (one,) = replayed(tmp_path, SCRIPTS["ceilings"].read_text())
     replay.measured_again(one)
     out = capsys.readouterr().out
-    assert "on another lease on 2026-11-30; an empty launch took 4.0 us; 0 of 1 spreads" in out
+    told = " ".join(out.split())
+    assert "on another lease on 2026-11-30; an empty launch took 4.0 µs; 0 of 1 spreads" in told
+    assert max(map(len, out.partition("\n\n")[0].splitlines())) <= replay.WIDTH
     assert re.search(r"copy_64 .* 0\.0688 .* \+100%", out)
     assert one.facts["moved"] == pytest.approx(1.0, rel=0.01)
 

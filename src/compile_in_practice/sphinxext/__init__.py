@@ -15,6 +15,7 @@ from compile_in_practice.sphinxext import (
     cells,
     drawings,
     galleries,
+    ledgers,
     listings,
     llms,
     locations,
@@ -77,6 +78,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("html-page-context", releases.link_releases)
     app.connect("html-page-context", addresses.describe)
     app.connect("html-page-context", redirects.lead_on)
+    app.connect("html-page-context", ledgers.fit_phones)
     app.connect("html-page-context", assets.size_pictures, priority=900)
     app.connect("html-page-context", assets.drop_unused, priority=910)
     app.connect("build-finished", llms.write_guide)

@@ -71,12 +71,13 @@ def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
 
 
 def make_absolute(app: Sphinx, exception: Exception | None) -> None:
-    """Let the page for lost addresses work at any depth, where the site's own is known.
+    """Let the page for lost addresses work at any depth.
 
     A server answers with it for any address, and a relative link would start from there.
+    Where the site's own address is not known, the server's root stands for it.
     """
-    base, page = app.config.html_baseurl, Path(app.outdir, f"{LOST}.html")
-    if exception or not base or not page.exists():
+    base, page = app.config.html_baseurl or "/", Path(app.outdir, f"{LOST}.html")
+    if exception or not page.exists():
         return
 
     def absolute(match: re.Match[str]) -> str:

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from sphinx.config import Config
 
 URL_VARIABLE = "COMPILE_IN_PRACTICE_URL"
+READ_THE_DOCS = "READTHEDOCS_CANONICAL_URL"  # it publishes one release, at this address
 
 
 def point_to_current(app: Sphinx, config: Config) -> None:
     """Give each page a canonical link to the current release, where a site is published."""
     if url := os.environ.get(URL_VARIABLE):
         config.html_baseurl = f"{url.rstrip('/')}/{summary(app)['current']}/"
+    elif url := os.environ.get(READ_THE_DOCS):
+        config.html_baseurl = f"{url.rstrip('/')}/"
 
 
 def link_releases(
