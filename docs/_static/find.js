@@ -37,13 +37,16 @@
   const words = (text) => text.toLowerCase().match(/[a-z0-9]+/g) || [];
   const searchAddress = (text) => `${root}search.html#q=${encodeURIComponent(text)}`;
 
-  // Titles that have each word of the text or begin one with it, the shortest first.
+  // Titles in which each word of the text begins one: first those that begin with the text,
+  // then the shortest.
   function titled(text, all) {
     const asked = words(text);
     const has = (title) => asked.every((word) => title.some((one) => one.startsWith(word)));
+    const place = ([title]) =>
+      title.length + (words(title).join(" ").startsWith(asked.join(" ")) ? 0 : 1000);
     return all
       .filter(([title]) => asked.length && has(words(title)))
-      .sort(([one], [other]) => one.length - other.length)
+      .sort((one, other) => place(one) - place(other))
       .slice(0, 5)
       .map(([title, address, where]) => {
         const link = make("a", { textContent: title, href: root + address });

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 RESULTS_VARIABLE = "COMPILE_IN_PRACTICE_RESULTS"
-WIDTH = 72  # of a line of prose: a page's column holds it
+WIDTH = 80  # of a line of prose: a page's column holds it
 BACKENDS = ("eager", "aot_eager", "inductor")
 Data = dict[str, dict[str, Any]]
 

@@ -117,6 +117,29 @@ def test_the_symptoms_page_ranks_a_pasted_text(phone: Page) -> None:
     expect(phone.locator(f'#symptom-results a[href$="#{TEN[0]["entry"]}"]')).to_be_visible()
 
 
+def test_a_word_offers_titles_and_the_search_of_all_pages(phone: Page) -> None:
+    phone.goto("index.html")
+    field, found = phone.locator(".cip-ask input"), phone.locator("main .cip-found")
+    field.fill("mark_dynamic")
+    expect(found.locator('a[href$="dynamic-shapes.html#mark-dynamic"]')).to_be_visible()
+    expect(found.locator('a[href$="glossary.html#term-mark-dynamic"]')).to_be_visible()
+    field.fill("zygote")
+    expect(found.locator("ol")).to_have_count(0)
+    found.get_by_role("link", name="Search all pages for “zygote”").click()
+    expect(phone).to_have_url(re.compile(r"/search\.html#q=zygote"))
+
+
+def test_what_is_found_is_as_high_as_a_finger_needs(phone: Page) -> None:
+    phone.goto(PAGE)
+    phone.locator(".mobile-header .nav-overlay-icon button").click()
+    phone.locator(".sidebar-search").fill("mark_dynamic")
+    links = phone.locator(".sidebar-drawer .cip-found a")
+    expect(links.first).to_be_visible()
+    heights = [box["height"] for one in links.all() if (box := one.bounding_box())]
+    assert len(heights) > 2
+    assert min(heights) >= 32
+
+
 @pytest.fixture(scope="session")
 def folder(html: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of the site's .zip, unpacked."""
