@@ -119,7 +119,7 @@ def test_the_symptoms_page_ranks_a_pasted_text(phone: Page) -> None:
 
 def test_a_word_offers_titles_and_the_search_of_all_pages(phone: Page) -> None:
     phone.goto("index.html")
-    field, found = phone.locator(".cip-ask input"), phone.locator("main .cip-found")
+    field, found = phone.locator(".cip-ask input"), phone.locator("article .cip-found")
     field.fill("mark_dynamic")
     expect(found.locator('a[href$="dynamic-shapes.html#mark-dynamic"]')).to_be_visible()
     expect(found.locator('a[href$="glossary.html#term-mark-dynamic"]')).to_be_visible()

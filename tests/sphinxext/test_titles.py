@@ -4,7 +4,9 @@ import json
 
 from tests.sphinxext.conftest import Site
 
-INDEX = "# Index\n\n```{toctree}\npage\nother\nlab/index\nmodule/a\nmodule/b\n```\n\n## Not of a page\n"
+INDEX = (
+    "# Index\n\n```{toctree}\npage\nother\nlab/index\nmodule/a\nmodule/b\n```\n\n## Not of a page\n"
+)
 PAGE = "# Page {0}\n\nText.\n\n(own-{0})=\n## `size` of {0}\n\nText.\n\n## In short\n\nText.\n"
 
 

@@ -107,6 +107,8 @@ def test_words_for_what_you_see_find_an_entry_without_a_message() -> None:
 def test_words_of_a_beginner_find_the_entry_with_the_change() -> None:
     asked = {
         "mark_static_address": "symptom-cudagraph-mutation",
+        "kv cache without a CUDA graph": "symptom-cudagraph-mutation",
+        "past_key_values": "symptom-recompile-length",
         "train eval switch recompiles": "symptom-train-eval",
         "- 0/0: m.training == True": "symptom-train-eval",
         "variable length prompts": "symptom-every-size",
