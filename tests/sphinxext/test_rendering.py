@@ -1,8 +1,10 @@
 import ast
 import json
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from zipfile import ZipFile
 
 import nbformat
@@ -135,6 +137,19 @@ def test_a_figure_is_there_in_words_with_its_numbers(built: Site) -> None:
     axes.annotate("● a line", (8, 20))
     assert in_words(figure) == "ms: median: eager 2.5, compiled 1; a line from 10 at 1 to 20 at 8."
     pyplot().close(figure)
+
+
+def test_every_page_is_made_anew_by_other_code(site: Site, tmp_path: Path) -> None:
+    site.build()
+    page = site.root / "out/other.html"
+    first = page.stat().st_mtime_ns
+    site.build()
+    assert page.stat().st_mtime_ns == first
+    changed = shutil.copytree(ROOT / "src", tmp_path / "changed")
+    with (changed / "compile_in_practice/sphinxext/terms.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert site.build(PYTHONPATH=str(changed)).returncode == 0
+    assert page.stat().st_mtime_ns > first
 
 
 def test_no_request_leaves_the_site(built: Site) -> None:
