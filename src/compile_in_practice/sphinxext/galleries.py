@@ -13,7 +13,6 @@ from sphinx_gallery.sorting import (  # type: ignore[import-untyped]
 
 from compile_in_practice.experiment import load
 from compile_in_practice.figures import MARKERS
-from compile_in_practice.store import file_digest
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -100,7 +99,7 @@ def _line_in_words(axes: Any, line: Any) -> str:
 
 
 def redraw_changed(app: Sphinx, config: Config) -> None:
-    """Forget the drawing of each lab whose data has changed since it was drawn.
+    """Forget the drawing of each lab whose data, or our code, has changed since it was drawn.
 
     sphinx-gallery looks at the script alone, and fails on a folder that is absent.
     """
@@ -117,7 +116,7 @@ def redraw_changed(app: Sphinx, config: Config) -> None:
             code = load(root / "gallery" / Path(source).name / script.name).hash
             data = (
                 code
-                + file_digest(Path(__file__))
+                + _digest([Path(__file__), *sorted(Path(__file__).parents[1].glob("*.py"))])
                 + _digest(_data_files(script.stem, results, root / "gallery"))
             )
             if not mark.exists() or mark.read_text(encoding="utf-8") != data:
