@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from compile_in_practice import ledger, record, variant
 from compile_in_practice.page import page_name
 from compile_in_practice.recorded import recorded_digest
+from compile_in_practice.store import read_json
 from compile_in_practice.values import Group, Scope, ValueNameError
-from compile_in_practice.variant import NAMES, TITLES, Variant
+from compile_in_practice.variant import NAMES, TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,10 +23,20 @@ LONGEST = 60
 
 
 def read_variants(project: Project, torch: str) -> dict[str, Ledger]:
-    """Return what each variant gives on a release, where that was measured."""
-    folders = {name: Variant(name=name, changes={}).ledger(project) for name in NAMES}
-    known = {name: ledger.read_ledgers(folder).get(torch) for name, folder in folders.items()}
-    return {name: one for name, one in known.items() if one is not None}
+    """Return what each variant gives on a release, where that was measured.
+
+    Values of other settings than the project announces today are left out.
+    """
+    known = {}
+    for name in NAMES:
+        if name == "next" and not project.announced:
+            continue
+        one = variant.read_variant(project, name)
+        found = ledger.read_ledgers(one.ledger(project)).get(torch)
+        path = one.ledger(project) / f"{torch}.json"
+        if found is not None and (read_json(path) or {}).get("changes") == one.changes:
+            known[name] = found
+    return known
 
 
 class Abroad:

@@ -156,8 +156,9 @@ def _ledger(arguments: argparse.Namespace) -> int:
         print("\n".join(map(str, broken)))
         return FAILED
     measured = [*report.measured, *(report.reached if name else ())]
-    folder = variant.read_variant(project, name).ledger(project)
-    changes = ledger.accept(folder, measured, report.torch, report.here)
+    other = variant.read_variant(project, name)
+    folder = other.ledger(project)
+    changes = ledger.accept(folder, measured, report.torch, report.here, other.changes)
     path = project.shown(folder / f"{report.torch}.json")
     print("\n".join([*changes, f"{len(changes)} changes in {path}"]))
     return 0

@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 AGREES, DRIFTED, COULD_NOT_RUN = 0, 1, 2
 SCHEMA = 1
 LONGEST = 60
+PLAIN_RELEASE = re.compile(r"\d+\.\d+\.\d+")
 RELEASE = re.compile(r"torch \d")  # the line of a failure that names its release
 
 
@@ -79,6 +81,11 @@ def read(path: Path) -> dict[str, Any]:
     except ValidationError as error:
         where = error.json_path
         return _absent(path.stem, f"{path.name} is no result: {where}: {error.message[:200]}")
+    label, torch = data["label"], data["torch"]
+    if not data["error"] and not data["claims"]:
+        return _absent(label, f"{path.name} holds no claim: nothing was compared")
+    if not data["error"] and label != torch and PLAIN_RELEASE.fullmatch(label):
+        return _absent(label, f"{path.name} is of torch {torch}")
     return dict(data)
 
 
@@ -99,10 +106,13 @@ def merge(
         optional: labels whose drift is told and fails nothing, as a nightly's.
 
     """
-    by_label = {result["label"]: result for result in results}
-    for label in expected:
-        by_label.setdefault(label, _absent(label, "it gave no result"))
-    ordered = sorted(by_label.values(), key=_age)
+    given = list(results)
+    labels = Counter(result["label"] for result in given)
+    given += [_absent(label, "it gave no result") for label in expected if label not in labels]
+    optional = set(optional)
+    required = [result for result in given if result["label"] not in optional]
+    status = _status(required)
+    ordered = sorted((_told_apart(result, labels) for result in given), key=_age)
     rows: dict[str, dict[str, Any]] = {}
     for result in ordered:
         for kind in KINDS:
@@ -115,14 +125,21 @@ def merge(
     differs = sorted(
         rows.values(), key=lambda r: (rank.index(r["kind"]), place(r["where"]), r["claim"])
     )
-    required = [result for result in ordered if result["label"] not in set(optional)]
     return {
         "schema": SCHEMA,
-        "status": _status(required),
-        "optional": sorted(set(optional) & set(by_label)),
+        "status": status,
+        "optional": sorted(optional & {result["label"] for result in given}),
         "releases": ordered,
         "rows": [{**row, "first": row["releases"][0]} for row in differs],
     }
+
+
+def _told_apart(result: dict[str, Any], labels: Counter[str]) -> dict[str, Any]:
+    """Return a result whose label names its machine where another has the same label."""
+    label = result["label"]
+    if labels[label] < 2:  # noqa: PLR2004  (two of a name)
+        return result
+    return {**result, "label": f"{label} on Python {result['python']}, {result['platform']}"}
 
 
 def _add_variants(rows: dict[str, dict[str, Any]], results: list[dict[str, Any]]) -> None:

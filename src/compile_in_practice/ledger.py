@@ -274,9 +274,16 @@ def outdated(ledgers: dict[str, Ledger], measured: Iterable[Measured], torch: st
 
 
 def accept(
-    folder: Path, measured: Iterable[Measured], torch: str, here: dict[str, str]
+    folder: Path,
+    measured: Iterable[Measured],
+    torch: str,
+    here: dict[str, str],
+    changes: dict[str, Any] | None = None,
 ) -> list[str]:
-    """Write the run's values as the ledger of `torch`; return what changed, a line each."""
+    """Write the run's values as the ledger of `torch`; return what changed, a line each.
+
+    `changes` are what a variant changed for the run.
+    """
     path = folder / f"{torch}.json"
     old = (read_json(path) or {}).get("fences", {})
     new: Ledger = {}
@@ -291,7 +298,8 @@ def accept(
             new[item.name]["warnings"] = list(item.warnings)
         if item.fails:
             new[item.name]["fails"] = item.fails
-    write_json(path, {"schema": SCHEMA, "torch": torch, "fences": new})
+    told = {"changes": changes} if changes else {}
+    write_json(path, {"schema": SCHEMA, "torch": torch, **told, "fences": new})
     return _changes(_flat(old), _flat(new))
 
 

@@ -44,6 +44,7 @@ FRONT_MATTER = {"file_format", "html_meta", "kernelspec", "orphan", "title"}
 RECORDERS = ("inductor",)
 SHOWN_AS_CODE = ("{code-block}", "{code}", "{literalinclude}")
 VARIES = ("python", "platform")
+RESERVED = {"lab", "records"}  # the first word of values that no fence of the page has
 ALWAYS_TRUE = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Lambda, ast.GeneratorExp, ast.JoinedStr)
 
 
@@ -266,6 +267,8 @@ class _Reader:
         if isinstance(name, str) and not _is_name(name):
             what = f"a fence needs a name in snake case, not {name!r}"
             self.fail(line, what, "begin its options so: ---, then name: my_fence, then ---")
+        elif name in RESERVED:
+            self.fail(line, f"the name {name!r} means others in sentences", "name it otherwise")
 
     def _wrong_code(self, fence: Fence) -> bool:
         try:
@@ -285,9 +288,13 @@ class _Reader:
                 return True
         for name, expression in fence.values.items():
             try:
-                ast.parse(expression, mode="eval")
+                nodes = [*ast.walk(ast.parse(expression, mode="eval"))]
             except SyntaxError as error:
                 self.fail(fence.line, f"value {name!r}: {error.msg}: {expression}")
+                return True
+            if not any(isinstance(node, ast.Name) for node in nodes):
+                what = f"value {name!r} is typed, not measured: {expression}"
+                self.fail(fence.line, what, "name what the fence computes")
                 return True
         return False
 

@@ -108,6 +108,11 @@ class _Run:
             self.report.failures += unmeasured(page, self.project.shown(path))
             self.chains += page_chains(page)
         self.report.failures += wrong_scripts(self.project)
+        known = {*self.project.releases, self.environment.torch}
+        for release in self.ledgers.keys() - known:
+            where = f"docs/ledger/{release}.json:1"
+            remedy = "add it to releases in pyproject.toml, or remove its ledger"
+            self._fail(where, f"torch {release} is no release of the matrix", remedy)
         for path in sorted(self.project.docs.rglob("*.*")):
             if path.suffix.lower() in OTHER_SOURCES:
                 where = f"{self.project.shown(path)}:1"

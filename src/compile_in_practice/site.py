@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,8 +94,10 @@ def write_site(site: Site) -> None:
         variant.told(site.project, name): ledger.resolved(one, here)
         for name, one in variants.items()
     }
+    sources = {item.name: item.source for item in site.report.measured}
     for page in site.pages:
-        whole = periods.expand(history.expand(page, places, ledgers, under), site.ledgers)
+        listed = history.expand(page, places, ledgers, under)
+        whole = periods.expand(listed, site.ledgers, sources)
         text, failures = make_notebook(
             claim_table.expand(whole, claims),
             shown_by_page[page.name],
@@ -165,7 +168,11 @@ def _shown(site: Site, abroad: Abroad, page: Page) -> tuple[dict[str, Shown], li
             )  # fmt: skip
             failures += found
             if shown[fence.name].kind == "missing" and not found:
-                site.report.notices.append(f"{where}: not recorded yet")
+                missing = Failure(where=where, what="not recorded yet", remedy="nox -s record")
+                if os.environ.get("CI"):
+                    failures.append(missing)
+                else:
+                    site.report.notices.append(str(missing))
         elif fence.full_name in site.fences:
             shown[fence.name] = _run_fence(site, abroad, fence.full_name)
     return shown, failures

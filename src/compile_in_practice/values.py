@@ -13,6 +13,7 @@ import ast
 import difflib
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice.failure import Failure
@@ -28,6 +29,7 @@ OPEN_ROLE = r"[{:](?:value|verdict)[}:]`"
 NO_TEXT = re.compile(r"\s*(:[\w-]+:|[`:~]{3,}|<)")  # options and heads of directives, HTML
 WRITTEN = {False: "write {value}`name` on one line", True: "write :value:`name` on one line"}
 NOT_RECORDED = "(not recorded yet)"
+FILLED = re.compile(r"\d[<>=^]")  # a format that fills up with a digit
 BUILTINS = {
     function.__name__: function
     for function in (abs, all, any, len, list, max, min, round, set, sorted, sum)
@@ -128,6 +130,9 @@ class Scope:
             message = f"{expression!r} is a group of values: {', '.join(value)}"
             raise ValueNameError(message)
         form = form.strip()
+        if FILLED.match(form) or _types_a_number(expression):
+            message = f"{text!r} would show digits that were typed"
+            raise ValueNameError(message)
         try:
             if form in {"word", "Word"}:
                 word = WORDS[value] if 0 <= value < len(WORDS) else str(value)
@@ -151,6 +156,9 @@ class Scope:
             message = f"verdict {text!r} has no predicate: write `words <predicate>`"
             raise ValueNameError(message)
         held = self.look_up(match["predicate"])
+        if _compares_with_itself(match["predicate"]):
+            message = f"verdict {text!r} compares a value with itself"
+            raise ValueNameError(message)
         if not isinstance(held, bool):
             message = f"verdict {text!r}: the predicate gives {held!r}, neither True nor False"
             raise ValueNameError(message)
@@ -177,6 +185,36 @@ class Scope:
                 stack += [(f"{name}.{key}", item) for key, item in value.items()]
             else:
                 yield name
+
+
+def _types_a_number(expression: str) -> bool:
+    """Return whether a value may come out as a number that stands in its expression.
+
+    >>> [_types_a_number(text) for text in ("'88' or a.n", "a.b['0.5'] * 1e3", "88 or a.n")]
+    [True, False, True]
+    """
+    nodes = [*ast.walk(ast.parse(expression.strip(), mode="eval"))]
+    keys = {id(node.slice) for node in nodes if isinstance(node, ast.Subscript)}
+    chosen = [one for node in nodes if isinstance(node, ast.BoolOp) for one in node.values]
+    chosen += [node.body for node in nodes if isinstance(node, ast.IfExp)]
+    chosen += [node.orelse for node in nodes if isinstance(node, ast.IfExp)]
+    texts = [str(one.value) for one in chosen if isinstance(one, ast.Constant)]
+    texts += [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in keys
+    ]
+    return any(character.isdigit() for text in texts for character in text)
+
+
+def _compares_with_itself(predicate: str) -> bool:
+    """Return whether one comparison of a predicate has the same on both sides."""
+    return any(
+        ast.dump(left) == ast.dump(right)
+        for node in ast.walk(ast.parse(predicate.strip(), mode="eval"))
+        if isinstance(node, ast.Compare)
+        for left, right in pairwise([node.left, *node.comparators])
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,6 +50,8 @@ def test_a_value_of_a_lab_and_of_another_page_finds_its_sentences(copy: Site) ->
 
 def test_a_release_without_a_ledger_is_compared_with_the_newest_known(copy: Site) -> None:
     edit_ledger(copy, OLD, '"n_known": 4', torch="2.7.0")
+    settings = (copy.root / "pyproject.toml").read_text(encoding="utf-8")
+    copy.write("pyproject.toml", settings.replace('"2.7.0", ', '"2.6.0", "2.7.0", '))
     edit_ledger_of_none = copy.docs / "ledger/2.6.0.json"
     edit_ledger_of_none.write_text('{"schema": 1, "torch": "2.6.0", "fences": {}}')
     copy.page("new", fence("new", "n = 1\nassert n", values="{n: n}"))

@@ -140,6 +140,37 @@ def test_junit_has_a_suite_a_release_and_a_case_a_value(report: dict[str, Any]) 
     ET.fromstring(junit(odd))
 
 
+def test_two_machines_with_one_release_both_count() -> None:
+    linux = result("2.8.0", changed=changed(2))
+    mac = result("2.8.0", platform="Darwin arm64")
+    for pair in ([linux, mac], [mac, linux]):
+        report = merge(pair, expected=["2.8.0"])
+        Draft202012Validator(schema()).validate(report)
+        assert report["status"] == 1
+        assert [one["label"] for one in report["releases"]] == [
+            "2.8.0 on Python 3.11.9, Darwin arm64",
+            "2.8.0 on Python 3.11.9, Linux x86_64",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"claims": []}, "2.9.1.json holds no claim: nothing was compared"),
+        ({"torch": "2.8.0"}, "2.9.1.json is of torch 2.8.0"),
+    ],
+)
+def test_a_file_that_proves_nothing_is_no_agreement(
+    tmp_path: Path, found: dict[str, Any], told: str
+) -> None:
+    path = tmp_path / "2.9.1.json"
+    path.write_text(json.dumps({**result("2.9.1"), **found}), encoding="utf-8")
+    given = [str(path), "--expect=2.9.1", "--out", str(tmp_path / "report")]
+    assert main(given) == 2
+    report = json.loads((tmp_path / "report/report.json").read_text(encoding="utf-8"))
+    assert [one["error"] for one in report["releases"]] == [told]
+
+
 def test_files_of_several_runners_become_one_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,11 +29,20 @@ def project(tmp_path: Path) -> Project:
     )  # fmt: skip
 
 
-def write(project: Project, place: str, source: str = "s", **fences: dict[str, Any]) -> None:
+def write(
+    project: Project,
+    place: str,
+    source: str = "s",
+    changed: dict[str, Any] | None = None,
+    **fences: dict[str, Any],
+) -> None:
     path = project.ledger / f"{place}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     held = {name.replace("__", "."): {"source": source, "values": v} for name, v in fences.items()}
-    text = json.dumps({"schema": 1, "torch": path.stem, "fences": held})
+    told = {"schema": 1, "torch": path.stem, "fences": held}
+    if place.startswith("next/"):
+        told["changes"] = {"settings": changed or project.announced}
+    text = json.dumps(told)
     path.write_text(text, encoding="utf-8")
 
 
@@ -81,6 +90,12 @@ def test_what_has_other_code_there_is_not_told(project: Project, abroad: Abroad)
     again = Abroad(project, "2.11.0", HERE, abroad.measured)
     assert tell(again, "f.n")[0] == ["on torch 2.8.0 and 2.10.0", "3"]
     assert again.elsewhere("p.f", {"n": 3}) == {"n": [["with x=1", "1"]]}
+
+
+def test_what_other_defaults_gave_is_not_told(project: Project, abroad: Abroad) -> None:
+    write(project, "next/2.11.0", changed={"torch.y": 1}, p__f={"n": 1})
+    again = Abroad(project, "2.11.0", HERE, abroad.measured)
+    assert tell(again, "f.n") == [["on torch 2.8.0 to 2.10.0", "3"]]
 
 
 def test_a_long_value_is_shown_where_it_differs(project: Project) -> None:

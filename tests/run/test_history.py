@@ -87,7 +87,7 @@ def test_a_page_that_asks_for_the_table_has_it_when_it_is_built(site: Site) -> N
     site.page("history", "```{releases} changes\n```\n\n```{releases} behaviour\n```\n")
     page, _ = read_page(load_project(site.root), site.docs / "page.md")
     entry = {"page.counted": {"source": page.fences[0].digest, "values": {"n": 3}}}
-    for torch in ("2.6.0", TORCH):
+    for torch in ("2.7.0", TORCH):
         entry["page.counted"]["values"] = {"n": 3 if torch == TORCH else 2}
         text = json.dumps({"schema": 1, "torch": torch, "fences": entry})
         site.write(f"docs/ledger/{torch}.json", text)
@@ -97,5 +97,5 @@ def test_a_page_that_asks_for_the_table_has_it_when_it_is_built(site: Site) -> N
     (cell,) = notebook["cells"]
     link = "[page](/page.md#page)"
     assert f"| {link} `counted.n` | `2` | `3` |" in "".join(cell["source"])
-    assert f"| {link} `counted.n` | `3` | `2` on 2.6.0 |" in "".join(cell["source"])
+    assert f"| {link} `counted.n` | `3` | `2` on 2.7.0 |" in "".join(cell["source"])
     assert "{releases}" not in "".join(cell["source"])

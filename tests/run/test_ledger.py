@@ -9,7 +9,7 @@ from compile_in_practice import ledger
 from compile_in_practice.failure import BuildError
 from compile_in_practice.ledger import Measured
 from compile_in_practice.report import Report
-from tests.run.conftest import FRESH, TORCH, Site, fence
+from tests.run.conftest import FRESH, SETTINGS, TORCH, Site, fence
 
 HERE = {"python": "3.11", "platform": "Linux x86_64"}
 ACCEPT = f"nox -s ledger -- {TORCH}"
@@ -44,6 +44,14 @@ def known(site: Site) -> Site:
     site.page("page", counted(3))
     accept(site)
     return site
+
+
+def test_a_ledger_of_no_release_of_the_matrix_is_a_failure(known: Site) -> None:
+    invented = known.docs / "ledger/2.99.0.json"
+    invented.write_text(json.dumps({**content(known), "torch": "2.99.0"}), encoding="utf-8")
+    assert said(known.build()) == [
+        ("docs/ledger/2.99.0.json:1", "torch 2.99.0 is no release of the matrix")
+    ]
 
 
 def test_a_command_writes_the_ledger_of_the_release_it_is_told(site: Site) -> None:
@@ -113,6 +121,7 @@ def test_an_unknown_release_is_compared_with_the_newest_known(
     path = known.docs / "ledger" / f"{TORCH}.json"
     text = path.read_text(encoding="utf-8")
     path.unlink()
+    known.write("pyproject.toml", SETTINGS.replace('"2.7.0", ', f"{others[0]!r}, {others[1]!r}, "))
     newest, values = max(others, key=ledger.Version), {}
     for release in others:
         values[release] = 7 if release == newest else 9

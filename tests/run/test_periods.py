@@ -8,9 +8,11 @@ from compile_in_practice.project import load_project
 from compile_in_practice.reading import read_page
 from tests.run.conftest import Site, fence
 
+SOURCES = {"settings.defaults": "s"}
 
-def ledger(**values: object) -> Ledger:
-    return {"settings.defaults": {"source": "s", "values": values}}
+
+def ledger(source: str = "s", **values: object) -> Ledger:
+    return {"settings.defaults": {"source": source, "values": values}}
 
 
 def test_each_value_has_the_releases_on_which_it_was_the_same(site: Site) -> None:
@@ -24,13 +26,16 @@ def test_each_value_has_the_releases_on_which_it_was_the_same(site: Site) -> Non
         "2.8.0": ledger(a="x|y"),
         "2.9.1": ledger(a="8", b="T"),
         "2.10.0": ledger(a="8", b="T"),
+        "2.11.0": ledger("of other code", a="8", b="T"),
+        "2.12.1": ledger(a="8", b="T"),
     }
-    text = json.dumps([getattr(part, "text", "") for part in expand(page, ledgers).parts])
+    made = expand(page, ledgers, SOURCES)
+    text = json.dumps([getattr(part, "text", "") for part in made.parts])
     assert "{periods}" not in text
-    assert r"| `a` | `x\\|y` on 2.8.0, `8` on 2.9.1 to 2.10.0 |" in text
-    assert "| `b` | `T` on 2.9.1 to 2.10.0 |" in text
+    assert r"| `a` | `x\\|y` on 2.8.0, `8` on 2.9.1 to 2.10.0, `8` on 2.12.1 |" in text
+    assert "| `b` | `T` on 2.9.1 to 2.10.0, `T` on 2.12.1 |" in text
 
 
 def test_a_page_that_asks_for_nothing_is_left_as_it_is(site: Site) -> None:
     page, _ = read_page(load_project(site.root), site.page("page", "Text.\n"))
-    assert expand(page, {"2.8.0": ledger(a=1)}) is page
+    assert expand(page, {"2.8.0": ledger(a=1)}, SOURCES) is page

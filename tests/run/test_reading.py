@@ -46,7 +46,7 @@ Above.
 name: one
 values:
   n: len(x)
-  m: 3
+  m: len(x) + 2
 env: {TORCH_LOGS: graph_breaks, N: 1}
 log: [first, 2]
 varies: {n: [python]}
@@ -70,7 +70,7 @@ Below.
         line=8,
         first_line=20,
         source="x = [1]",
-        values={"n": "len(x)", "m": "3"},
+        values={"n": "len(x)", "m": "len(x) + 2"},
         env={"TORCH_LOGS": "graph_breaks", "N": "1"},
         log=("first", "2"),
         varies={"n": ("python",)},
@@ -113,6 +113,9 @@ def test_a_code_block_that_is_no_cell_is_prose(site: Site) -> None:
         ("name: f\nvalues: {n m: 1}", "a value's name must be an identifier, not 'n m'"),
         ("name: f\nvalues: {3: 1}", "a value's name must be an identifier, not 3"),
         ("name: f\nvalues: {n: 'x +'}", "value 'n': invalid syntax: x +"),
+        ("name: f\nvalues: {n: '88'}", "value 'n' is typed, not measured: 88"),
+        ("name: records", "the name 'records' means others in sentences"),
+        ("name: lab", "the name 'lab' means others in sentences"),
         ("name: f\nenv: TORCH_LOGS=x", "the option 'env' must be a mapping, not 'TORCH_LOGS=x'"),
         ("name: f\nlog: text", "the option 'log' must be a list, not 'text'"),
         ("name: f\nsetup: true", "the option 'setup' must be a text, not True"),

@@ -63,6 +63,9 @@ def test_a_value_is_shown_as_its_format_says(role: str, text: str) -> None:
         ("", "'': SyntaxError"),
         ("40 + 2", "'40 + 2' names no value"),
         ("len('four')", "\"len('four')\" names no value"),
+        ("'88' or counted.n", "\"'88' or counted.n\" would show digits that were typed"),
+        ("88 if counted.held else counted.n", "'88 if counted.held else counted.n' would show"),
+        ("counted.n:9>3", "'counted.n:9>3' would show digits that were typed"),
     ],
 )
 def test_what_cannot_be_shown_is_a_failure_with_its_line(role: str, what: str) -> None:
@@ -95,6 +98,10 @@ def test_a_verdict_shows_its_words_while_its_predicate_holds() -> None:
         (
             "some <counted.n>",
             "verdict 'some <counted.n>': the predicate gives 3, neither True nor False",
+        ),
+        (
+            "as many <counted.n == counted.n>",
+            "verdict 'as many <counted.n == counted.n>' compares a value with itself",
         ),
         ("none <absent.x == 0>", "'absent.x == 0': NameError: name 'absent' is not defined"),
     ],
