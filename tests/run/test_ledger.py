@@ -139,6 +139,14 @@ def test_an_unknown_release_is_compared_with_the_newest_known(
     assert unknown == UNKNOWN.format(1)
 
 
+def test_a_fence_that_is_not_recorded_is_a_notice_and_fails_in_ci(known: Site) -> None:
+    known.page("page", counted(3), fence("compiled", "n = 1\nassert n", record="inductor"))
+    report = known.build(fresh=True)
+    told = "docs/page.md:13: not recorded yet\n    -> nox -s record"
+    assert (report.failures, report.notices) == ([], [told])
+    assert said(known.build(fresh=True, ci=True)) == [("docs/page.md:13", "not recorded yet")]
+
+
 def test_a_value_that_the_ledger_lacks_is_a_notice(known: Site) -> None:
     known.page("page", counted(3), fence("later", "m = 1\nassert m", values="{m: m}"))
     report = known.build(fresh=True)
