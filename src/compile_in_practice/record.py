@@ -14,6 +14,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compile_in_practice.recount import contradictions
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -93,7 +95,8 @@ def load(path: Path) -> Record:
 
     Raises:
         RecordError: if it is truncated, holds NaN, an unknown or missing field, a negative
-            time, or belongs to another schema version; the message names file and field.
+            time or a number that its samples do not give, or belongs to another schema
+            version; the message names file and field.
     """
     data = _parse(path)
     version = data.get("schema") if isinstance(data, dict) else None
@@ -104,6 +107,9 @@ def load(path: Path) -> Record:
         )
         raise RecordError(message)
     _validate(path, data)
+    if (fault := next(contradictions(data), None)) is not None:
+        message = f"{path}: {fault}; restore it, or record it again"
+        raise RecordError(message)
     return Record(path=path, data=data)
 
 

@@ -79,6 +79,39 @@ def test_a_wrong_field_is_named_with_its_file(tmp_path: Path, change: Change, fi
     assert field in str(caught.value)
 
 
+AGAIN = {"kind": "lease", "date": "2026-11-30T09:00:00Z", "beside": "", "empty_launch_us": 4.0}
+AGAIN |= {"medians_ms": {"copy_64": 0.0688}, "spreads_ms": {"copy_64": [0.068, 0.07]}}
+AGAIN |= {"cold_s": {}, "outcomes": {}}
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (set_median(0.0123), r"rows\[0\]\.timing\.median_ms: \w+ holds 0.0123, its samples give"),
+        (
+            lambda data: data["rows"][1]["timing"]["spread_ms"].__setitem__(1, 9.0),
+            r"rows\[1\]\.timing\.spread_ms\[1\]: \w+ holds 9.0",
+        ),
+        (set_row(speedup=99.0), r"rows\[3\]\.speedup: \w+ holds 99.0, its samples give 1"),
+        (
+            lambda data: (data["rows"][0].pop("timing"), data["rows"][0].update(speedup=2.0)),
+            r"rows\[0\]\.speedup: \w+ holds 2.0, nothing was timed",
+        ),
+        (
+            lambda data: data.update(again=[{**AGAIN, "medians_ms": {"copy_64": 0.0123}}]),
+            r"again\[0\]\.medians_ms\.copy_64",
+        ),
+        (lambda data: data.update(again=[{**AGAIN, "spreads_ms": {}}]), r"again\[0\]"),
+    ],
+)
+def test_a_number_that_the_samples_do_not_give_is_refused(
+    tmp_path: Path, change: Change, fault: str
+) -> None:
+    path = changed(tmp_path, change)
+    with pytest.raises(record.RecordError, match=f"{re.escape(path.name)}: {fault}"):
+        record.load(path)
+
+
 def test_nan_is_refused_on_reading_and_on_writing(tmp_path: Path) -> None:
     path = changed(tmp_path, set_median(float("nan")))
     with pytest.raises(record.RecordError, match=re.escape(str(path)) + ".*NaN"):
@@ -122,10 +155,7 @@ def test_a_replay_labels_a_record_of_an_older_torch(
 def test_a_second_measurement_is_shown_beside_the_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    again = {"kind": "lease", "date": "2026-11-30T09:00:00Z", "beside": "", "empty_launch_us": 4.0}
-    again |= {"medians_ms": {"copy_64": 0.0688}, "spreads_ms": {"copy_64": [0.068, 0.07]}}
-    again |= {"cold_s": {}, "outcomes": {}}
-    changed(tmp_path, lambda data: data.update(again=[again]))
+    changed(tmp_path, lambda data: data.update(again=[AGAIN]))
     (one,) = replayed(tmp_path, SCRIPTS["ceilings"].read_text())
     replay.measured_again(one)
     out = capsys.readouterr().out

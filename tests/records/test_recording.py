@@ -21,7 +21,7 @@ def experiment(*, what):
         os._exit(0)
     if what == "slow":
         time.sleep(600)
-    timing = {"n_warmup": 1, "n_calls": 1, "samples_ms": [2.0]}
+    timing = {"n_warmup": 1, "n_calls": 1, "samples_ms": [1.0, 2.0, 3.0]}
     timing |= {"median_ms": 2.0, "spread_ms": [1, 3]}
     facts = {"outcome": what}
     return [{"name": what, "status": "ok", "reason": "", "facts": facts, "timing": timing}]
