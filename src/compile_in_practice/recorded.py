@@ -20,9 +20,10 @@ def record_values(folder: Path, torch: str) -> tuple[dict[str, Any], list[Failur
     """Return the records' values by experiment, and the records that cannot be used.
 
     Of several records of one experiment the one nearest below this build's release
-    counts, or the oldest where all are newer.
+    counts, or the oldest where all are newer; of several machines on that release, the
+    one recorded last. Two of one date are a failure: a sentence can quote only one.
     """
-    chosen: dict[str, records.Record] = {}
+    found: dict[str, list[records.Record]] = {}
     failures = []
     here = records.release_key(torch)
     paths = [p for p in folder.glob("*.json") if not p.name.startswith(records.FENCES)]
@@ -32,18 +33,31 @@ def record_values(folder: Path, torch: str) -> tuple[dict[str, Any], list[Failur
         except records.RecordError as error:
             failures.append(Failure(where=f"gallery/records/{path.name}:1", what=str(error)))
             continue
-        best = chosen.get(record.experiment)
-        if best is None or _nearness(record, here) > _nearness(best, here):
-            chosen[record.experiment] = record
-    values = {name: {**record.values, **record.facts} for name, record in chosen.items()}
+        found.setdefault(record.experiment, []).append(record)
+    values = {}
+    for name, ones in found.items():
+        chosen = max(ones, key=lambda one: _place(one, here))
+        values[name] = {**chosen.values, **chosen.facts}
+        tied = [one for one in ones if _place(one, here) == _place(chosen, here)]
+        failures += [_tie(chosen, one) for one in tied[1:]]
     return values, failures
 
 
-def _nearness(record: records.Record, here: tuple[int, ...]) -> tuple[bool, tuple[int, ...]]:
-    release = records.release_key(record.torch)
+def _place(record: records.Record, here: tuple[int, ...]) -> tuple[bool, tuple[int, ...], str]:
+    """Return what decides which record of an experiment a sentence quotes: the largest."""
+    release, date = records.release_key(record.torch), str(record.data["date"])
     if release <= here:
-        return True, release
-    return False, tuple(-part for part in release)
+        return True, release, date
+    return False, tuple(-part for part in release), date
+
+
+def _tie(one: records.Record, other: records.Record) -> Failure:
+    return Failure(
+        where=f"gallery/records/{other.path.name}:1",
+        what=f"a sentence cannot choose between it and {one.path.name}: same experiment, "
+        f"torch {one.torch} and date",
+        remedy="delete the copy, or record again on the machine that sentences quote",
+    )
 
 
 def recorded_digest(fence: Fence) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from compile_in_practice import experiment, record, replay
 from compile_in_practice.page import Fence
-from compile_in_practice.recorded import recorded_digest, recorded_fence
+from compile_in_practice.recorded import record_values, recorded_digest, recorded_fence
 
 ROOT = Path(__file__).parents[2]
 CEILINGS = next((ROOT / "gallery" / "records").glob("ceilings--*.json"))
@@ -182,6 +182,22 @@ def test_an_edited_sentence_needs_no_new_record(tmp_path: Path) -> None:
 def test_a_missing_record_leaves_a_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert replayed(tmp_path, SCRIPTS["ceilings"].read_text()) == []
     assert "NO RECORD of ceilings" in capsys.readouterr().out
+
+
+def test_of_two_machines_a_sentence_quotes_the_one_recorded_last(tmp_path: Path) -> None:
+    def elsewhere(date: str) -> tuple[str, list[str]]:
+        path = changed(tmp_path, lambda data: data.update(date=date))
+        text = path.read_text().replace("NVIDIA H200", "NVIDIA A100")
+        (tmp_path / CEILINGS.name.replace("h200", "a100")).write_text(text)
+        shutil.copy(CEILINGS, tmp_path)
+        values, failures = record_values(tmp_path, "2.15.0")
+        return values["ceilings"]["device"], [str(failure) for failure in failures]
+
+    assert elsewhere("2020-01-01T00:00:00Z") == ("NVIDIA H200", [])
+    assert elsewhere("2099-01-01T00:00:00Z") == ("NVIDIA A100", [])
+    _, [tie] = elsewhere(json.loads(CEILINGS.read_text())["date"])
+    assert CEILINGS.name in tie
+    assert CEILINGS.name.replace("h200", "a100") in tie
 
 
 def test_releases_are_ordered_as_numbers() -> None:
