@@ -6,6 +6,7 @@ and the standard library alone. Reading one checks it against the schema beside 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import dataclass
@@ -148,7 +149,12 @@ def release_key(release: str) -> tuple[int, ...]:
 
 
 def load_fences(release: str, folder: Path = RECORDS) -> dict[str, dict[str, Any]]:
-    """Recorded fences of a release by the sha256 of their source; empty if none were made."""
+    """Recorded fences of a release by the sha256 of their source; empty if none were made.
+
+    Raises:
+        RecordError: if the file is damaged, or what a fence printed or gave was edited by
+            hand since. That is against slips: who means to can write the hash as well.
+    """
     path = folder / f"{FENCES}--torch-{release}.json"
     if not path.exists():
         return {}
@@ -159,13 +165,26 @@ def load_fences(release: str, folder: Path = RECORDS) -> dict[str, dict[str, Any
         raise RecordError(message)
     fences: dict[str, dict[str, Any]] = data["fences"]
     for sha, fence in fences.items():
-        missing = {"page", "name", "stdout", "values", "n_asserts"} - set(fence)
+        missing = {"page", "name", "stdout", "values", "n_asserts", "sha256"} - set(fence)
         if missing:
             message = (
                 f"{path}: fences.{sha[:12]}: missing {sorted(missing)}; record the fences again"
             )
             raise RecordError(message)
+        if fence["sha256"] != _printed(fence):
+            message = (
+                f"{path}: fences.{sha[:12]}: {fence['page']}, {fence['name']}: its values or its "
+                "stdout are not those that were recorded; restore them, or delete the entry and "
+                "record the fences again"
+            )
+            raise RecordError(message)
     return fences
+
+
+def _printed(fence: dict[str, Any]) -> str:
+    """A short sha256 over what a fence printed and gave."""
+    text = json.dumps([fence["stdout"], fence["values"]], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def save_fences(
@@ -176,13 +195,16 @@ def save_fences(
     python: str,
     folder: Path = RECORDS,
 ) -> Path:
-    """Path of the written record of fences. Each: page, name, stdout, values, n_asserts."""
+    """Path of the written record of fences. Each: page, name, stdout, values, n_asserts.
+
+    Each is written with a short `sha256` over its stdout and its values.
+    """
     data = {
         "schema": 1,
         "torch": release,
         "compiler": compiler,
         "python": python,
-        "fences": fences,
+        "fences": {sha: {**one, "sha256": _printed(one)} for sha, one in fences.items()},
     }
     return write(folder / f"{FENCES}--torch-{release}.json", data)
 

@@ -209,11 +209,32 @@ def test_fences_are_kept_by_the_hash_of_their_source(tmp_path: Path) -> None:
     path = record.save_fences(
         "2.8.0", {"ab": fence}, compiler="g++", python="3.11.7", folder=tmp_path
     )
-    assert record.load_fences("2.8.0", tmp_path) == {"ab": fence}
+    (loaded,) = record.load_fences("2.8.0", tmp_path).values()
+    assert loaded == {**fence, "sha256": loaded["sha256"]}
     assert record.load_fences("2.9.1", tmp_path) == {}
     path.write_text(path.read_text().replace('"stdout"', '"stderr"'))
     with pytest.raises(record.RecordError, match=r"fences\.ab.*stdout"):
         record.load_fences("2.8.0", tmp_path)
+
+
+@pytest.mark.parametrize(("was", "now"), [('"a": 1', '"a": 9'), ("of 1", "of 9")])
+def test_a_recorded_fence_that_was_edited_by_hand_is_named(
+    tmp_path: Path, was: str, now: str
+) -> None:
+    fence = {"page": "p", "name": "n", "stdout": "of 1\n", "values": {"a": 1}, "n_asserts": 2}
+    path = record.save_fences(
+        "2.8.0", {"ab": fence}, compiler="g++", python="3.11.7", folder=tmp_path
+    )
+    path.write_text(path.read_text().replace(was, now))
+    with pytest.raises(record.RecordError, match=r"fences\.ab: p, n: its values or its stdout"):
+        record.load_fences("2.8.0", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(record.RECORDS.glob(f"{record.FENCES}--*.json")), ids=lambda path: path.stem
+)
+def test_the_committed_fences_are_as_recorded(path: Path) -> None:
+    assert record.load_fences(path.stem.rpartition("-")[2])
 
 
 def test_a_fence_of_which_something_else_is_asked_has_no_record(tmp_path: Path) -> None:
