@@ -1,5 +1,6 @@
 """Dynamo starts each test anew, and a full run that left a file out has failed."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,12 @@ def is_example(file: Path) -> bool:
     return ">>> " in file.read_text(encoding="utf-8")
 
 
+def has_test(file: Path) -> bool:
+    """Whether a file is named as tests are, or holds one whatever it is named."""
+    text = file.read_text(encoding="utf-8")
+    return file.name.startswith("test_") or bool(re.search(r"^\s*def test_", text, re.MULTILINE))
+
+
 class Inventory:
     """What ran, for a full run: a green one that ran nothing is the classic failure."""
 
@@ -48,7 +55,7 @@ class Inventory:
             for folder in self.folders
             for file in folder.rglob("*.py")
             if self.left_out.isdisjoint(file.relative_to(folder).parts)
-            and (file.name.startswith("test_") or (folder.name == "src" and is_example(file)))
+            and (has_test(file) or (folder.name == "src" and is_example(file)))
         }
         return {file.relative_to(self.root).as_posix() for file in files}
 

@@ -49,6 +49,16 @@ def test_full_run_fails_when_a_file_ran_no_test(project: Path) -> None:
     assert "ERROR tests/test_empty.py: no test of it passed" in output
 
 
+def test_full_run_fails_when_a_file_of_tests_has_another_name(project: Path) -> None:
+    (project / "tests/check_other.py").write_text(TEST)
+    (project / "tests/projects").mkdir()
+    (project / "tests/projects/check_copy.py").write_text(TEST)
+    code, output = run(project)
+    assert code == 1
+    assert output.count("ERROR") == 1
+    assert "ERROR tests/check_other.py: no test of it passed" in output
+
+
 def test_full_run_fails_when_a_module_is_skipped_whole(project: Path) -> None:
     skip = 'import pytest\npytest.skip("needs luck", allow_module_level=True)\n'
     (project / "tests/test_skipped.py").write_text(skip)
