@@ -2,6 +2,7 @@
 
 A question is prose and a fence that defines what it asks about. The next fence counts,
 and an ``{answer}`` directive behind it holds the sentence; the page folds both away.
+A question that the records answer has no fence of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from compile_in_practice.failure import Failure
-from compile_in_practice.page import Prose
+from compile_in_practice.page import Fence
+from compile_in_practice.values import ROLE, prose_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,20 +20,24 @@ if TYPE_CHECKING:
     from compile_in_practice.page import Page
 
 ANSWER = re.compile(r"^(:{3,})\{answer\}[ \t]*\n(?P<text>.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
-ROLE = re.compile(r"\{(?:value|verdict)\}`")
-REMEDY = "put a {value} or a {verdict} of the fence above into the answer"
+REMEDY = "put a {value} or a {verdict} of the fence above, or else of the records, into the answer"
 
 
 def unmeasured(page: Page, file: str) -> Iterator[Failure]:
-    """Yield a failure for each answer that shows nothing of the run."""
+    """Yield a failure for each answer that shows nothing of the fence that counts for it."""
+    source = "records"
     for part in page.parts:
-        if not isinstance(part, Prose):
+        if isinstance(part, Fence):
+            source = part.name
             continue
-        for answer in ANSWER.finditer(part.text):
-            if not ROLE.search(answer["text"]):
-                line = part.line + part.text.count("\n", 0, answer.start())
+        text = "\n".join(line if is_prose else "" for _, line, is_prose in prose_lines(part.text))
+        for answer in ANSWER.finditer(text):
+            shown = [role["text"] or "" for role in ROLE.finditer(answer["text"])]
+            if not any(re.search(rf"(?<![\w.]){source}\.", one) for one in shown):
+                line = part.line + text.count("\n", 0, answer.start())
                 what = "an answer that does not come from the run"
                 yield Failure(where=f"{file}:{line}", what=what, remedy=REMEDY)
+            source = "records"  # what the answer before has used up
 
 
 def unfolded(text: str) -> str:

@@ -17,6 +17,7 @@ FLOAT = "a float (state a predicate over it)"
 EXPECTED = [
     ("a-leak-reader.md:25", "AssertionError"),
     ("answer.md:3", "an answer that does not come from the run"),
+    ("answer.md:7", "an answer that does not come from the run"),
     ("answer.md:8", "'nobody.n': NameError: name 'nobody' is not defined"),
     ("asserts-nothing.md:3", "fence dead_branch asserted nothing"),
     ("asserts-nothing.md:11", "fence uncalled asserted nothing"),

@@ -1,9 +1,12 @@
 """A page's own questions, and the line that says where the page stands on the path."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from compile_in_practice.answers import unmeasured
+from compile_in_practice.page import Fence, Page, Prose
 from tests.sphinxext.conftest import Site, code, make_site
 
 ANSWER = ":::{answer}\nThree frames, since one breaks.\n:::"
@@ -74,3 +77,28 @@ def test_a_page_that_needs_a_later_one_fails(site: Site) -> None:
     done = site.build()
     assert done.returncode != 0
     assert "docs/index.md:4: WARNING: page needs other, which does not come" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "lines"),
+    [
+        ("{value}`counted.n` of them", "{value}`records.decode.small.share`", []),
+        ("{verdict}`None <counted.n == 0>`", "{value}`1 / records.decode.moved:.1f`", []),
+        ("None at all: {value}`other_page.counted.n`", "{value}`records.decode.moved`", [9]),
+        ("None at all: {value}`asked.n`", "{value}`records.decode.moved`", [9]),
+        ("{value}`counted.n`", "{value}`counted.n`", [15]),
+        ("Two", "Three", [9, 15]),
+    ],
+)
+def test_an_answer_shows_a_value_of_its_own_fence_or_of_a_record(
+    first: str, second: str, lines: list[int]
+) -> None:
+    def fence(name: str) -> Fence:
+        return Fence(page="page", name=name, line=1, first_line=2, source="n = 1")
+
+    answers = "".join(f"\n:::{{answer}}\n{text}.\n:::\n\nA question?\n" for text in (first, second))
+    quoted = "\n````text\n:::{answer}\nAs one writes it.\n:::\n````\n"
+    parts = (fence("asked"), fence("counted"), Prose(line=8, text=answers + quoted))
+    page = Page(name="page", path=Path("page.md"), metadata={}, parts=parts, lines=())
+    found = [failure.where for failure in unmeasured(page, "docs/page.md")]
+    assert found == [f"docs/page.md:{line}" for line in lines]
