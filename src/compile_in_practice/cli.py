@@ -26,6 +26,7 @@ from compile_in_practice.jupyter import execute_notebooks
 from compile_in_practice.plain import check_python, run_plain
 from compile_in_practice.project import Project, load_project
 from compile_in_practice.reading import page_paths, read_page
+from compile_in_practice.record import RecordError
 from compile_in_practice.record_fences import record_fences
 from compile_in_practice.run import build
 from compile_in_practice.store import write_json
@@ -38,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         return int(arguments.act(arguments))
-    except BuildError as error:
+    except (BuildError, RecordError) as error:
         print(error, file=sys.stderr)
         return COULD_NOT_RUN
     except KeyboardInterrupt:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from compile_in_practice import experiment, record, replay
+from compile_in_practice import cli, experiment, record, replay
 from compile_in_practice.page import Fence
 from compile_in_practice.recorded import record_values, recorded_digest, recorded_fence
 
@@ -228,6 +228,18 @@ def test_a_recorded_fence_that_was_edited_by_hand_is_named(
     path.write_text(path.read_text().replace(was, now))
     with pytest.raises(record.RecordError, match=r"fences\.ab: p, n: its values or its stdout"):
         record.load_fences("2.8.0", tmp_path)
+
+
+def test_a_command_ends_with_what_a_damaged_record_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def build(*_: object, **__: object) -> None:
+        message = "a.json: fences.ab: edited"
+        raise record.RecordError(message)
+
+    monkeypatch.setattr(cli, "build", build)
+    assert cli.main(["run"]) == cli.COULD_NOT_RUN
+    assert capsys.readouterr().err == "a.json: fences.ab: edited\n"
 
 
 @pytest.mark.parametrize(
