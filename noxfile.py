@@ -295,9 +295,10 @@ def split(session: nox.Session) -> tuple[str, list[str]]:
         return MATRIX["current"], list(session.posargs)
     if first not in MATRIX["releases"]:
         known = ", ".join(MATRIX["releases"])
+        meant = [release for release in MATRIX["releases"] if release.startswith(f"{first}.")]
         session.error(
             f"torch {first} is not among the releases in pyproject.toml ({known}): "
-            f"take one of them, or add it there and run `nox -s lock`"
+            f"take {' or '.join(meant) or 'one of them'}; docs/how-to/add-a-release.md adds one"
         )
     return first, rest
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from compile_in_practice.page import Page
 
-REMEDY = "name a value: {value}`fence.name`, or write an identifier as `code`"
+REMEDY = (
+    "name a value: {value}`fence.name`, write an identifier as `code`, or say it without a number"
+)
 SCRIPT_REMEDY = "name a value: :value:`lab.name.value`, or write what others publish as ``code``"
 BOUND = "bind it to values: {verdict}`slower <fence.slow > fence.fast>`"
 ELSEWHERE = re.compile(

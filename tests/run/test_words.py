@@ -99,6 +99,12 @@ def test_a_number_or_a_verdict_in_disguise_is_told(
     assert told(capsys) == [f"docs/page.md:3: {found}"]
 
 
+def test_a_number_word_may_also_go(words: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    words.page("page", "It halves the time.\n")
+    lint.main()
+    assert "or say it without a number\n" in capsys.readouterr().out
+
+
 def test_names_versions_and_quotations_with_digits_are_no_numbers(
     words: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -76,8 +76,13 @@ def test_release_leads_the_arguments(noxfile: ModuleType, tmp_path: Path) -> Non
 
 
 def test_unknown_release_names_the_known_ones(noxfile: ModuleType, tmp_path: Path) -> None:
-    with pytest.raises(EndedError, match=r"torch 2\.7\.0 is not .*2\.8\.0.*nox -s lock"):
+    with pytest.raises(EndedError, match=r"torch 2\.7\.0 is not .*take one of.*add-a-release\.md"):
         noxfile.split(Session(tmp_path, "2.7.0"))
+
+
+def test_half_a_release_is_answered_with_the_whole_one(noxfile: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(EndedError, match=r"torch 2\.9 is not .*: take 2\.9\.1;"):
+        noxfile.split(Session(tmp_path, "2.9"))
 
 
 def test_environment_is_installed_once_and_again_when_a_lock_changes(
