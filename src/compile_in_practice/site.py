@@ -123,7 +123,7 @@ def write_site(site: Site) -> None:
 
 
 def _unless_failed(site: Site, own: tuple[Fence, ...], failures: list[Failure]) -> list[Failure]:
-    """Return the failures, but for names of fences that failed themselves.
+    """Return the failures, but for names of fences and labs that failed themselves.
 
     `own` are the fences of the page, which it names without its own name.
     """
@@ -133,6 +133,11 @@ def _unless_failed(site: Site, own: tuple[Fence, ...], failures: list[Failure]) 
         for page in site.pages
         for fence in page.fences
         if _failed(site, fence)
+    }
+    broken |= {
+        f"lab.{path.stem}."
+        for path in site.project.labs.glob("*.py")
+        if path.stem not in site.lab_data
     }
     return [f for f in failures if not any(name in f.what for name in broken)]
 
