@@ -1,14 +1,13 @@
 """Addresses that stay: each page and anchor that was published, or where it went.
 
 `docs/reference/anchors.list` has a line for each, `module/graph-breaks#find-every-break`;
-one that moved has ` -> ` and its new address. `python -m compile_in_practice.anchors HTML`
-adds what a built site has and the list has not.
+one that moved has ` -> ` and its new address. `nox -s docs -- --new-addresses` adds what
+the site has and the list has not.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -97,7 +96,7 @@ def check(html: Path, root: Path) -> tuple[list[Failure], list[Failure]]:
     unlisted = Failure(
         where=LIST.as_posix(),
         what=f"{len(new)} addresses are not in it yet, {new[0]} among them" if new else "",
-        remedy=f"python -m compile_in_practice.anchors {html}",
+        remedy="nox -s docs -- --new-addresses",
     )
     return vanished, [unlisted] if new else []
 
@@ -110,7 +109,3 @@ def add_new(html: Path, root: Path) -> list[str]:
     lines = [f"{old}{ARROW}{moved}" if moved else old for old, moved in sorted(kept.items())]
     write_text(root / LIST, "\n".join(lines) + "\n")
     return new
-
-
-if __name__ == "__main__":
-    print(*add_new(Path(sys.argv[1]), Path()), sep="\n")  # noqa: T201  (a command prints)

@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--width", type=int, help="how many fences at once")
     docs = command("docs", _docs, "run, then build the site with Sphinx")
     docs.add_argument("--width", type=int, help="how many fences at once")
+    docs.add_argument("--new-addresses", action="store_true", help=f"add them to {anchors.LIST}")
     accept = command("ledger", _ledger, "write this run's values as the release's ledger")
     accept.add_argument("--width", type=int, help="how many fences at once")
     plain = command("plain", _plain, "run each fence as a plain file with torch alone")
@@ -104,6 +105,8 @@ def _docs(arguments: argparse.Namespace) -> int:
     html = report.results / "html"
     if _sphinx(project, report.results, "html", "-W"):
         return FAILED
+    if arguments.new_addresses:  # of this very build: an older site has other ones
+        print(*anchors.add_new(html, project.root), sep="\n")
     if failures := _site_failures(project, html):
         print("\n".join(map(str, failures)))
         return FAILED

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from compile_in_practice import anchors
+from compile_in_practice import anchors, cli
+from compile_in_practice.failure import Failure
+from compile_in_practice.report import Report
 
 ROOT = Path(__file__).parents[2]
 PAGE = """<nav><li id="toc"></li></nav><article id="furo-main-content">
@@ -58,6 +60,23 @@ def test_what_is_new_is_told_and_one_command_adds_it(html: Path) -> None:
     assert anchors.check(html, html.parent) == ([], [])
     lines = (html.parent / anchors.LIST).read_text(encoding="utf-8").splitlines()
     assert lines == sorted([*BUILT, "module/old -> module/page"])
+
+
+@pytest.mark.parametrize(("failed", "status"), [(True, 0), (False, 1), (False, 0)])
+def test_only_a_site_that_was_built_now_adds_its_addresses(
+    html: Path, monkeypatch: pytest.MonkeyPatch, *, failed: bool, status: int
+) -> None:
+    root = html.parent
+    (root / "docs").mkdir()
+    (root / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    failures = [Failure(where="docs/page.md:1", what="broken")] if failed else []
+    report = Report(results=root, torch="2.15.0", failures=failures)
+    monkeypatch.setattr(cli, "build", lambda *_, **__: report)
+    monkeypatch.setattr(cli, "_sphinx", lambda *_: status)
+    monkeypatch.setattr(cli.tlparse, "write_report", lambda *_: None)
+    cli.main(["--root", str(root), "docs", "--new-addresses"])
+    added = {promise.address for promise in anchors.read(root / anchors.LIST)}
+    assert added == (set() if failed or status else BUILT)
 
 
 def test_every_page_of_the_site_has_its_promise() -> None:
