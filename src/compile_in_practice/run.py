@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from compile_in_practice import ledger, outcome
 from compile_in_practice.answers import unmeasured
+from compile_in_practice.contents import unlisted
 from compile_in_practice.environment import read_environment
 from compile_in_practice.failure import Failure
 from compile_in_practice.glossary import read_terms
@@ -108,6 +109,7 @@ class _Run:
             self.report.failures += unmeasured(page, self.project.shown(path))
             self.chains += page_chains(page)
         self.report.failures += wrong_scripts(self.project)
+        self.report.failures += unlisted(self.project, self.pages)
         known = {*self.project.releases, self.environment.torch}
         for release in self.ledgers.keys() - known:
             where = f"docs/ledger/{release}.json:1"
