@@ -1,5 +1,7 @@
 """The labs' contracts, with the backends that need no compiler."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ from compile_in_practice import experiment, labs, replay
 
 # Dynamo itself reads .grad of the tensors on which it builds guards.
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
-LABS = Path(__file__).parents[2] / "gallery" / "lab"
+ROOT = Path(__file__).parents[2]
+LABS = ROOT / "gallery" / "lab"
 
 
 @pytest.fixture(params=["eager", "aot_eager"])
@@ -85,3 +88,15 @@ def test_one_command_runs_each_lab_and_says_what_broke(
     out = capsys.readouterr().out
     assert "group 2" in out
     assert "BROKEN" in out
+
+
+def test_the_skeleton_of_the_how_to_page_is_a_lab_that_runs(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "how-to" / "add-a-lab-or-a-gpu-experiment.md"
+    lab = tmp_path / "your_lab.py"
+    lab.write_text(page.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0])
+    command = [sys.executable, str(lab), "--backend", "eager"]
+    done = subprocess.run(
+        command, env={"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=True
+    )
+    assert "static          3" in done.stdout
+    assert experiment.load(lab)(backend="aot_eager")["static"] == {"n_frames": 3}
