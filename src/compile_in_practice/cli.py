@@ -164,7 +164,7 @@ def _ledger(arguments: argparse.Namespace) -> int:
     folder = other.ledger(project)
     changes = ledger.accept(folder, measured, report.torch, report.here, other.changes)
     path = project.shown(folder / f"{report.torch}.json")
-    print("\n".join([*changes, f"{len(changes)} changes in {path}"]))
+    print("\n".join([*changes, f"values changed, new or gone in {path}: {len(changes)}"]))
     return 0
 
 

@@ -21,6 +21,7 @@ class Report:
         torch: the release that it ran on.
         failures: why the build fails; empty where it does not.
         notices: what an author should know: marks, values that no ledger holds.
+        setups: the fences that assert nothing on purpose, with place and reason.
         n_pages: pages read.
         n_labs: labs with data.
         n_fences: fences with a result of this environment.
@@ -35,6 +36,7 @@ class Report:
     torch: str
     failures: list[Failure] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    setups: list[str] = field(default_factory=list)
     n_pages: int = 0
     n_labs: int = 0
     n_fences: int = 0
@@ -45,7 +47,7 @@ class Report:
     here: dict[str, str] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
-        """Return the report as a person reads it."""
+        """Return the report as a person reads it; the summary lists what is only counted."""
         counts = (
             f"torch {self.torch}: {self.n_pages} pages, {self.n_fences} fences"
             f" ({self.n_reused} unchanged), {self.n_held} assertions held,"
@@ -53,4 +55,9 @@ class Report:
         )
         number = len(self.failures)
         verdict = f"{number or 'no'} failure{'s' if number > 1 else ''}"
-        return [*map(str, self.failures), *self.notices, f"{counts}, {verdict}"]
+        setups = (
+            f"setup that asserts nothing, on purpose: {len(self.setups)} of the fences,"
+            f" see results/{self.results.name}/summary.json"
+        )
+        told = [*self.notices, *([setups] if self.setups else [])]
+        return [*map(str, self.failures), *told, f"{counts}, {verdict}"]

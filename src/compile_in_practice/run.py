@@ -255,7 +255,7 @@ class _Run:
             )  # fmt: skip
             (self.report.measured if passed else self.report.reached).append(measured)
             if fence.setup is not None:
-                self.report.notices.append(f"{where}: setup, asserts nothing: {fence.setup}")
+                self.report.setups.append(f"{where}: {fence.setup}")
         for lab in self.labs:
             if lab.name in self.lab_data:
                 values = dict(_exact(self.lab_data[lab.name]))
@@ -286,8 +286,9 @@ class _Run:
             self.report.failures += found.unknown
         elif found.unknown:
             self.report.notices.append(
-                f"{len(found.unknown)} names are not in the ledger of torch"
-                f" {self.environment.torch} yet: nox -s ledger -- {self.environment.torch}"
+                f"the ledger of torch {self.environment.torch} does not know"
+                f" {len({item.where for item in found.unknown})} of the fences and labs"
+                f" as they stand: nox -s ledger -- {self.environment.torch}"
             )
 
     def _tell_unknown_traces(self) -> None:

@@ -117,6 +117,7 @@ def write_site(site: Site) -> None:
         site.results / "summary.json",
         {"pages": {page.name: file_digest(page.path) for page in site.pages},
          "torch": site.environment.torch, "report": site.report.lines(),
+         "setup": site.report.setups,
          "n_failures": len(site.report.failures),
          "releases": site.project.releases, "current": site.project.current},
     )  # fmt: skip

@@ -97,7 +97,10 @@ def test_new_values_are_accepted_for_a_release_named_explicitly(copy: Site) -> N
     status, result, said = drift(copy, "--torch", TORCH, "--accept")
     assert (status, result["changed"]) == (0, [])
     assert f"api.asked.n_known  docs/api.md:5  4 -> 3      {TORCH}" in said
-    assert f"  api.asked.n_known: 4 -> 3\n1 changes in docs/ledger/{TORCH}.json" in said
+    assert (
+        f"  api.asked.n_known: 4 -> 3\nvalues changed, new or gone in docs/ledger/{TORCH}.json: 1\n"
+        in said
+    )
     assert said.endswith(f"{TORCH}: 11 values against its ledger: all agree\n")
 
 
@@ -107,7 +110,7 @@ def test_a_new_release_gets_a_ledger_and_shows_what_it_does_otherwise(copy: Site
     assert (status, result["base"]) == (0, TORCH)
     assert said.startswith("values that changed\n")
     assert f"{TORCH}: 11 values against the ledger of 2.7.0: 1 changed" in said
-    assert f"11 changes in docs/ledger/{TORCH}.json" in said
+    assert f"values changed, new or gone in docs/ledger/{TORCH}.json: 11\n" in said
 
 
 def test_a_release_that_is_not_installed_could_not_run(copy: Site) -> None:

@@ -48,7 +48,7 @@ def test_a_coming_default_tells_what_it_will_change(copy: Site) -> None:
     assert (status, len(result["missing"])) == (1, 11)  # no ledger of such runs yet
     status, result, said = drift(copy, "--torch", TORCH, "--variant", "next", "--accept")
     assert (status, result["label"], result["changed"]) == (0, f"{TORCH}-next", [])
-    assert f"11 changes in docs/ledger/next/{TORCH}.json" in said
+    assert f"values changed, new or gone in docs/ledger/next/{TORCH}.json: 11\n" in said
     assert [(u["claim"], u["old"], u["new"]) for u in result["under"]] == [(CLAIM, 8, 5)]
     assert read(copy.root / "out.json") == result
     report = merge([result])
