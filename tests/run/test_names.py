@@ -4,11 +4,11 @@ from tests.run.conftest import Site, fence
 
 
 def test_sentences_about_a_failing_fence_add_no_failure(site: Site) -> None:
-    site.write("docs/one.md", fence("broken", "assert False", values={"n": "1"}))
+    site.write("docs/one.md", fence("broken", "n = 1\nassert n == 2", values={"n": "n"}))
     site.write("docs/two.md", "It is {value}`one.broken.n`.\n\nIt is {value}`one.never.n`.\n")
     report = site.build()
     assert [(f.where, f.what.partition(":")[0]) for f in report.failures] == [
-        ("docs/one.md:6", "AssertionError"),
+        ("docs/one.md:7", "AssertionError"),
         ("docs/two.md:3", "'one.never.n'"),
     ]
 
