@@ -83,7 +83,7 @@ for record in records:
     }
     table(
         flat(record),
-        {**columns, "cold s": "cold_s:.1f", "warm s": "warm_s:.1f", "difference": "relative:.0e"},
+        {**columns, "cold s": "cold_s:.1f", "warm s": "warm_s:.1f", "differs": "relative:.0e"},
     )
 
 # %%

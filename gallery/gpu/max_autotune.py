@@ -98,7 +98,7 @@ def picked(function, arguments):
 
 
 # %%
-# Calls, kernels, and the seconds of the search.
+# Calls, kernels, and the seconds of the search, ``cold`` and ``warm``.
 
 from compile_in_practice.figures import bars
 from compile_in_practice.replay import flat, measured_again, replay_records, table
@@ -110,10 +110,10 @@ for record in records:
         flat(record),
         {
             **columns,
-            "kernel ms": "kernel_ms:.4f",
-            "cold s": "cold_s:.1f",
-            "warm s": "warm_s:.1f",
-            "difference": "relative:.0e",
+            "GPU ms": "kernel_ms:.4f",
+            "cold": "cold_s:.1f",
+            "warm": "warm_s:.1f",
+            "differs": "relative:.0e",
         },
     )
     print()

@@ -124,10 +124,10 @@ for record in records:
         "ms": "median_ms:.3f",
         "speedup": "speedup:.2f",
         "kernels": "n_kernels:.0f",
-        "kernel ms": "kernel_ms:.3f",
+        "GPU ms": "kernel_ms:.3f",
     }
     columns |= {"GB/s": "rate:.0f", "cold s": "cold_s:.1f"}
-    table(rows, {**columns, "difference": "relative:.0e"})
+    table(rows, {**columns, "differs": "relative:.0e"})
 
 # %%
 # Over GPT-2's parameters the compiled kernels take

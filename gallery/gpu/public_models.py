@@ -85,10 +85,8 @@ for record in records:
         "speedup": "speedup:.2f",
         "busy": "share:.2f",
         "kernel ms": "kernel_ms:.2f",
-        "p10": "low_ms:.2f",
-        "p90": "high_ms:.2f",
     }
-    table(flat(record), {**columns, "cold s": "cold_s:.1f", "difference": "relative:.0e"})
+    table(flat(record), {**columns, "cold s": "cold_s:.1f", "differs": "relative:.0e"})
 
 # %%
 # At batch four ResNet-50 gains :value:`records.public_models.resnet50_b4_reduce_overhead.speedup:.1f` times

@@ -333,7 +333,7 @@ from compile_in_practice.replay import flat, measured_again, replay_records, tab
 records = replay_records(experiment)
 for record in records:
     columns = {"step": "name", "ms": "median_ms:.1f", "first step s": "first_step_s:.1f"}
-    columns |= {"communication ms": "communication_ms:.1f", "overlap": "overlap_share:.2f"}
+    columns |= {"comm. ms": "communication_ms:.1f", "overlap": "overlap_share:.2f"}
     columns |= {"peak GB": "peak_gb:.1f", "losses differ": "relative:.0e"}
     table([row for row in flat(record) if "median_ms" in row], columns)
 
