@@ -1,24 +1,26 @@
-"""Long listings of the GPU pages are closed."""
+"""Code of the GPU scripts is closed."""
 
 from types import SimpleNamespace
 
 import pytest
 from docutils import nodes, utils
 
-from compile_in_practice.sphinxext.listings import N_LINES, FoldListings
+from compile_in_practice.sphinxext.listings import FoldListings
 
 
-@pytest.mark.parametrize(("page", "n_closed"), [("gpu/decode", 1), ("lab/length_sweep", 0)])
-def test_a_long_listing_of_a_gpu_page_is_closed(page: str, n_closed: int) -> None:
+@pytest.mark.parametrize(("page", "n_closed"), [("gpu/decode", 2), ("lab/length_sweep", 0)])
+def test_a_cell_of_a_gpu_script_is_closed_and_code_in_its_prose_is_not(
+    page: str, n_closed: int
+) -> None:
     document = utils.new_document("page")
-    for n_lines, language in ((N_LINES, "Python"), (N_LINES + 1, "Python"), (90, "none")):
+    for n_lines, language in ((2, "Python"), (90, "Python"), (2, "python"), (90, "none")):
         text = "\n".join("x" * n_lines)
         document += nodes.literal_block(text, text, language=language)
     document.settings.env = SimpleNamespace(docname=page)
     FoldListings(document).run()
     parts = [node.astext() for node in document.findall(nodes.raw)]
-    opening = f'<details class="cip-listing"><summary>Code, {N_LINES + 1} lines</summary>'
-    assert parts == [opening, "</details>"] * n_closed
+    opening = '<details class="cip-listing"><summary>Code, {} lines</summary>'
+    assert parts == [part for n in (2, 90)[:n_closed] for part in (opening.format(n), "</details>")]
     if n_closed:
         kinds = [type(node).__name__ for node in document.children]
-        assert kinds == ["literal_block", "raw", "literal_block", "raw", "literal_block"]
+        assert kinds == ["raw", "literal_block", "raw"] * 2 + ["literal_block"] * 2

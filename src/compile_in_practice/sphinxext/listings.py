@@ -1,4 +1,4 @@
-"""Long listings of the GPU pages, closed, so that the result stands before the code."""
+"""Code of the GPU scripts, closed, so that the result stands before the code."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 FOLDER = "gpu/"
-N_LINES = 12  # a longer listing is closed
+SCRIPT = "Python"  # as the gallery writes it; code in the prose says `python`
 
 
 class FoldListings(SphinxPostTransform):
-    """Closes each long listing of a GPU experiment behind a line that says how long it is."""
+    """Closes each cell of a GPU experiment's script behind a line that says how long it is."""
 
     default_priority = 4  # before sphinx-gallery puts linked code in their place
     formats = ("html",)
@@ -20,8 +20,8 @@ class FoldListings(SphinxPostTransform):
         if not self.env.docname.startswith(FOLDER):
             return
         for listing in list(self.document.findall(nodes.literal_block)):
-            n_lines = listing.astext().count("\n") + 1
-            if listing.get("language", "").lower() == "python" and n_lines > N_LINES:
+            if listing.get("language") == SCRIPT:
+                n_lines = listing.astext().count("\n") + 1
                 opening = f'<details class="cip-listing"><summary>Code, {n_lines} lines</summary>'
                 listing.parent.insert(listing.parent.index(listing), _html(opening))
                 listing.parent.insert(listing.parent.index(listing) + 1, _html("</details>"))
