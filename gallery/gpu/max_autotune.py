@@ -100,6 +100,8 @@ def picked(function, arguments):
 # %%
 # Calls, kernels, and the seconds of the search, ``cold`` and ``warm``.
 
+import textwrap
+
 from compile_in_practice.figures import bars
 from compile_in_practice.replay import flat, measured_again, replay_records, table
 
@@ -119,7 +121,8 @@ for record in records:
     print()
     for row in flat(record):
         if "kernel" in row:
-            print(f"{row['name']}: {', '.join(name[:44] for name in row['kernel'])}")
+            kernels = ", ".join(name[:44] for name in row["kernel"])
+            print(textwrap.fill(f"{row['name']}: {kernels}", 80, subsequent_indent="  "))
 
 # %%
 # On the square bf16 product ``max-autotune`` :verdict:`loses <max(records.max_autotune.matmul_4096_4096_4096_bf16_eager.medians_ms) < min(records.max_autotune.matmul_4096_4096_4096_bf16_max_autotune.medians_ms)>`:
