@@ -4,10 +4,12 @@ import json
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ROOT
-from tests.browser.visit import Visit
+from tests.browser.serve import serving
+from tests.browser.visit import HEIGHT, WATCH_SHIFTS, Visit, load
 
 Visits = dict[str, Visit]
 
@@ -44,6 +46,29 @@ def test_no_request_leaves_the_site(visits: Visits) -> None:
 
 def test_nothing_moves_while_a_page_loads(visits: Visits) -> None:
     assert wrong(visits, "shifts") == {}
+
+
+@pytest.mark.parametrize("page", ["index", "module/graph-breaks", "gpu/fusion", "search"])
+def test_what_of_a_bar_has_arrived_stays_in_its_place(
+    html: Path, browser: Browser, page: str
+) -> None:
+    n_parts = []
+
+    def parts(text: str) -> list[str]:
+        before, bar, after = re.split("(?s)(<header.*?</header>)", text, maxsplit=1)
+        cut = [before, *re.split("\n", bar), after]
+        n_parts.append(len(cut))
+        return cut
+
+    told = {}
+    with serving(html, parts) as base:
+        for width in (360, 390, 1000):
+            one = browser.new_page(viewport={"width": width, "height": HEIGHT})
+            one.add_init_script(WATCH_SHIFTS)
+            told[width] = load(one, f"{base}{page}.html")
+            one.close()
+    assert told == {width: (200, []) for width in (360, 390, 1000)}
+    assert min(n_parts) > 20
 
 
 def test_no_page_scrolls_sideways(visits: Visits) -> None:

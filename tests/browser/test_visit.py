@@ -1,5 +1,6 @@
 """A visit notices what is broken, so that an empty list means something."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,16 @@ def told(browser: Browser, folder: Path, body: str, dark: str = "#fff") -> Visit
     (folder / "page.html").write_text(PAGE.format(body=body, dark=dark), encoding="utf-8")
     with serving(folder) as base:
         return visit(browser.new_context(), base, "page.html")
+
+
+def test_what_a_late_part_moves_is_told(browser: Browser, tmp_path: Path) -> None:
+    bar = '<div style="display: flex; justify-content: flex-end"><b>first</b><i>last</i></div>'
+    (tmp_path / "page.html").write_text(PAGE.format(body=bar, dark="#fff"), encoding="utf-8")
+    with serving(tmp_path, lambda text: [text]) as base:
+        assert visit(browser.new_context(), base, "page.html").shifts == []
+    with serving(tmp_path, lambda text: re.split("(?=<i>)", text)) as base:
+        told = visit(browser.new_context(), base, "page.html").shifts
+    assert [shift.partition(": ")[0] for shift in told] == ["390 px", "1440 px"]
 
 
 def test_a_page_with_nothing_wrong_tells_nothing(browser: Browser, tmp_path: Path) -> None:
