@@ -97,7 +97,7 @@ def types(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def plain(session: nox.Session) -> None:
-    """Run each fence as a plain file where torch alone is installed (`--warm`: in forks)."""
+    """Run each fence as a plain file where torch alone is installed (`--warm torch`: in forks)."""
     release, extra = split(session)
     alone = install(session, f"plain-{release}", [LOCKS / f"torch-{release}.txt"])
     alone = str(Path(alone).absolute())  # fences run in folders of their own

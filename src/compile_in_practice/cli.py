@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     plain = command("plain", _plain, "run each fence as a plain file with torch alone")
     plain.add_argument("--width", type=int, default=2, help="how many at once")
     plain.add_argument("--python", required=True, help="a Python that has torch alone")
-    plain.add_argument("--warm", action="store_true", help="import torch once and fork: faster")
+    plain.add_argument("--warm", choices=("torch", "all"), help="import it once and fork: faster")
     taken = command("notebooks", _notebooks, "execute the built site's notebooks in Jupyter")
     taken.add_argument("--width", type=int, default=2, help="how many at once")
     command("linkcheck", _linkcheck, "ask the network for each outside link of the pages")

@@ -1,7 +1,7 @@
-"""``python plain_warm.py MODULES``: import torch once, then run plain files in forks.
+"""``python plain_warm.py MODULES``: import them once, then run plain files in forks.
 
-It is started by its path in a Python that has torch alone; MODULES is a JSON list of
-what a first compile imports. Each line of standard input asks for one file:
+It is started by its path in a Python that has torch alone; MODULES is a JSON list.
+Each line of standard input asks for one file:
 `{"folder": ..., "env": {...}, "limit_s": ...}` runs `fence.py` there, as
 ``python fence.py`` would, and is answered by a line with its exit status. The file's own
 output is in `stdout` and `stderr` beside it.
@@ -25,7 +25,7 @@ FILE = "fence.py"
 
 def main() -> None:
     """Fork for each line; a child leaves the loop and runs its file."""
-    for name in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")):
+    for name in json.loads(sys.argv[1]):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()  # else each child visits, and so copies, all of this process as it ends

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from compile_in_practice.failure import BuildError, Failure
-from compile_in_practice.plain import check_python, run_plain
+from compile_in_practice.plain import Warm, check_python, run_plain
 from compile_in_practice.project import load_project
 from compile_in_practice.reading import page_paths, read_page
 from tests.run.conftest import TORCH, Site, fence
@@ -15,17 +15,18 @@ Plain = Callable[[Site], tuple[int, list[Failure]]]
 FORKS = pytest.mark.skipif(sys.platform != "linux", reason="needs a platform that forks")
 
 
-@pytest.fixture(params=["", pytest.param("warm", marks=FORKS)])
+@pytest.fixture(params=[None, *(pytest.param(one, marks=FORKS) for one in ("torch", "all"))])
 def plain(request: pytest.FixtureRequest) -> Plain:
     """Build, then run each fence as a plain file; this Python stands in for the reader's."""
 
     def run(site: Site) -> tuple[int, list[Failure]]:
-        warm = bool(request.param)
-        report = site.build(fresh=not warm)
+        report = site.build(fresh=not request.param)
         assert report.failures == []
         project = load_project(site.root)
         pages = [read_page(project, path)[0] for path in page_paths(project)]
-        return run_plain(project, pages, report.results, sys.executable, width=2, warm=warm)
+        return run_plain(
+            project, pages, report.results, sys.executable, width=2, warm=request.param
+        )
 
     return run
 
@@ -93,6 +94,25 @@ def test_no_file_meets_what_another_left(site: Site, plain: Plain) -> None:
     assert plain(site) == (4, [])
 
 
+@FORKS
+def test_what_is_warm_is_there_before_a_file_imports_it(site: Site) -> None:
+    code = (
+        "import sys, torch\n\nn = 'torch._dynamo.testing' in sys.modules\nassert n in {False, True}"
+    )
+    path = site.page("there", fence("there", code, values="{n: n}"))
+    report = site.build()
+    assert report.failures == []
+    project = load_project(site.root)
+
+    def told(warm: Warm) -> list[str]:
+        pages = [read_page(project, path)[0]]
+        _, failures = run_plain(project, pages, report.results, sys.executable, width=1, warm=warm)
+        return [failure.what for failure in failures]
+
+    absent = ["there.there.n: True, as a plain file False"]
+    assert (told(None), told("torch"), told("all")) == (absent, absent, [])
+
+
 def test_a_fence_without_a_result_is_a_failure(site: Site) -> None:
     path = site.page("new", fence("new", "assert 1 + 1 == 2"))
     project = load_project(site.root)
@@ -110,7 +130,7 @@ def test_nothing_is_warm_where_the_run_did_not_fork(site: Site) -> None:
     report = site.build(fresh=True)
     project = load_project(site.root)
     with pytest.raises(BuildError, match="did not fork"):
-        run_plain(project, [], report.results, sys.executable, width=1, warm=True)
+        run_plain(project, [], report.results, sys.executable, width=1, warm="all")
 
 
 def test_a_python_that_has_numpy_proves_nothing() -> None:

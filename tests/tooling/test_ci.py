@@ -69,6 +69,8 @@ def test_ci_runs_every_stage_on_both_releases(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stdout.count("ran -s ") == 10
     assert "ran -s docs -- 2.8.0" in done.stdout
+    assert "ran -s plain -- 2.15.0 --warm torch\n" in done.stdout
+    assert "ran -s plain -- 2.8.0 --warm all\n" in done.stdout
     assert "ran -s tests -- 2.15.0\n" in done.stdout
     assert "ran -s tests -- 2.8.0 src tests/run tests/drift tests/records\n" in done.stdout
 
