@@ -10,8 +10,8 @@ that are left.
 
 **Answer.** ``reduce-overhead`` cuts :value:`records.training_step.eager.median_ms:.0f` ms to
 :value:`records.training_step.reduce_overhead.median_ms:.0f` and is paid back after
-:value:`records.training_step.reduce_overhead.cold_s * 1e3 / (records.training_step.eager.median_ms - records.training_step.reduce_overhead.median_ms):.0f`
-steps. ``max-autotune`` compiles for :value:`records.training_step.max_autotune.cold_s:.0f` s and is
+:value:`min(paid_back(records.training_step.reduce_overhead, records.training_step.eager)):.0f`
+to :value:`max(paid_back(records.training_step.reduce_overhead, records.training_step.eager)):.0f` steps. ``max-autotune`` compiles for :value:`records.training_step.max_autotune.cold_s:.0f` s and is
 :verdict:`no faster <records.training_step.max_autotune.low_ms > records.training_step.reduce_overhead.high_ms>`.
 
 **Record it** in a clone on a CUDA machine, with torch alone:
@@ -203,8 +203,8 @@ for record in records:
 # :value:`records.training_step.reduce_overhead.cold_s:.0f` s of compiling and
 # :value:`records.training_step.eager.median_ms - records.training_step.reduce_overhead.median_ms:.1f` ms saved a step
 # they are paid back after
-# :value:`records.training_step.reduce_overhead.cold_s * 1e3 / (records.training_step.eager.median_ms - records.training_step.reduce_overhead.median_ms):.0f`
-# steps.
+# :value:`paid_back(records.training_step.reduce_overhead, records.training_step.eager)[0]:.0f` steps,
+# on the second lease after :value:`paid_back(records.training_step.reduce_overhead, records.training_step.eager)[1]:.0f`.
 #
 # After the steps torch has reserved :value:`records.training_step.eager.reserved_gb:.1f` GB in eager,
 # :value:`records.training_step.default.reserved_gb:.1f` in the default mode,

@@ -254,6 +254,8 @@ def _flat(row: dict[str, Any], again: list[dict[str, Any]]) -> Iterator[tuple[st
         yield "medians_ms", [row["timing"]["median_ms"], *_second(row["name"], "medians_ms", again)]
     if "outcome" in row.get("facts", {}):
         yield "outcomes", [row["facts"]["outcome"], *_second(row["name"], "outcomes", again)]
+    if "cold_s" in row.get("compile", {}):
+        yield "colds_s", [row["compile"]["cold_s"], *_second(row["name"], "cold_s", again)]
     if row.get("speedup") is not None:
         yield "speedup", row["speedup"]
         yield "lost", not math.isclose(row["speedup"], 1.0) and row["speedup"] < 1.0

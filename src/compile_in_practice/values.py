@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import math
 import re
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,10 +31,6 @@ NO_TEXT = re.compile(r"\s*(:[\w-]+:|[`:~]{3,}|<)")  # options and heads of direc
 WRITTEN = {False: "write {value}`name` on one line", True: "write :value:`name` on one line"}
 NOT_RECORDED = "(not recorded yet)"
 FILLED = re.compile(r"\d[<>=^]")  # a format that fills up with a digit
-BUILTINS = {
-    function.__name__: function
-    for function in (abs, all, any, len, list, max, min, round, set, sorted, sum)
-}
 WORDS = (
     "zero", "one", "two", "three", "four", "five", "six",
     "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -72,6 +69,31 @@ class Group(dict[str, Any]):
             raise AttributeError(name) from None
 
 
+def paid_back(compiled: Group, eager: Group) -> list[float]:
+    """Return after how many steps a compile is paid back, on each lease of two rows.
+
+    A row of a record holds `colds_s`, seconds of compiling, and `medians_ms`,
+    milliseconds of a step, one of each for every lease. The steps have two digits that
+    count, and are infinite where a step saves no time.
+
+    Raises:
+        ValueError: the rows were not measured on the same number of leases.
+
+    >>> eager = Group(medians_ms=[3.0, 1.0])
+    >>> paid_back(Group(colds_s=[7.9, 8.0], medians_ms=[0.5, 1.5]), eager)
+    [3200.0, inf]
+    """
+    leases = zip(compiled.colds_s, compiled.medians_ms, eager.medians_ms, strict=True)
+    saved = ((cold_s * 1e3, slow - fast) for cold_s, fast, slow in leases)
+    return [float(f"{cost / gain:.1e}") if gain > 0 else math.inf for cost, gain in saved]
+
+
+FUNCTIONS: dict[str, Any] = {
+    function.__name__: function
+    for function in (abs, all, any, len, list, max, min, paid_back, round, set, sorted, sum)
+}
+
+
 @dataclass(kw_only=True)
 class Scope:
     """What the names on one page mean.
@@ -102,10 +124,10 @@ class Scope:
         try:
             tree = ast.parse(expression, mode="eval")
             names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            if names <= set(BUILTINS):
+            if names <= set(FUNCTIONS):
                 message = f"{expression!r} names no value"
                 raise ValueNameError(message)  # noqa: TRY301  (as any other that names none)
-            return eval(expression, {"__builtins__": BUILTINS}, self.names)  # noqa: S307  (the page's own expression)
+            return eval(expression, {"__builtins__": FUNCTIONS}, self.names)  # noqa: S307  (the page's own expression)
         except ValueNameError:
             raise
         except Exception as error:

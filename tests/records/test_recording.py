@@ -24,7 +24,8 @@ def experiment(*, what):
     timing = {"n_warmup": 1, "n_calls": 1, "samples_ms": [1.0, 2.0, 3.0]}
     timing |= {"median_ms": 2.0, "spread_ms": [1, 3]}
     facts = {"outcome": what}
-    return [{"name": what, "status": "ok", "reason": "", "facts": facts, "timing": timing}]
+    row = {"name": what, "status": "ok", "reason": "", "facts": facts, "timing": timing}
+    return [{**row, "compile": {"cold_s": 8.0}}]
 """
 
 
@@ -83,6 +84,7 @@ def test_measured_again_adds_spreads_and_outcomes_and_keeps_the_rows(tmp_path: P
     assert again["spreads_ms"]["good"] == [1, 3]
     assert again["outcomes"] == {"good": "good", "last": "last"}
     assert one.values["good"]["medians_ms"] == [2.0, 2.0]
+    assert one.values["good"]["colds_s"] == [8.0, 8.0]
     assert one.facts["moved"] == 0.0
 
 

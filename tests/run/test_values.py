@@ -11,6 +11,9 @@ NO_ROLE = "a role that does not end on its line, or is written for another marku
 VALUES = {
     "counted": {"n": 3, "zero": 0, "many": 40, "held": True, "text": "a|b", "sizes": [1, 2]},
     "page": {"other": {"n": 7, "deep": {"m": 1}}},
+    "eager": {"medians_ms": [30.0, 32.0]},
+    "fast": {"colds_s": [23.256, 20.0], "medians_ms": [26.0, 32.0]},
+    "once": {"colds_s": [23.256], "medians_ms": [26.0]},
 }
 
 
@@ -44,6 +47,7 @@ def wrong(text: str) -> list[tuple[str, str]]:
         ("len(counted.sizes)", "2"),
         ("sum(counted.sizes) + page.other.n", "10"),
         ("page.other.deep.m", "1"),
+        ("paid_back(fast, eager)", "[5800.0, inf]"),
     ],
 )
 def test_a_value_is_shown_as_its_format_says(role: str, text: str) -> None:
@@ -57,6 +61,7 @@ def test_a_value_is_shown_as_its_format_says(role: str, text: str) -> None:
         ("nobody.n", "'nobody.n': NameError: name 'nobody' is not defined"),
         ("counted", "'counted' is a group of values: n, zero, many, held, text, sizes"),
         ("counted.text:.1f", "'counted.text:.1f': Unknown format code 'f'"),
+        ("paid_back(once, eager)", "'paid_back(once, eager)': ValueError: zip()"),
         ("counted.text:word", "'counted.text:word': '<=' not supported"),
         ("counted.n / 0", "'counted.n / 0': ZeroDivisionError"),
         ("open('x')", "\"open('x')\": NameError: name 'open' is not defined"),
