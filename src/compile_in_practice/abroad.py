@@ -12,11 +12,12 @@ from compile_in_practice.values import Group, Scope, ValueNameError
 from compile_in_practice.variant import NAMES, TITLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from compile_in_practice.ledger import Ledger, Measured
     from compile_in_practice.page import Page
     from compile_in_practice.project import Project
+    from compile_in_practice.variant import Variant
 
 Names = dict[str, Any]
 LONGEST = 60
@@ -27,16 +28,41 @@ def read_variants(project: Project, torch: str) -> dict[str, Ledger]:
 
     Values of other settings than the project announces today are left out.
     """
-    known = {}
+    return {
+        one.name: found
+        for one, found, changes in _ledgers(project, torch)
+        if changes == one.changes
+    }
+
+
+def left_out(project: Project, torch: str, measured: Iterable[Measured]) -> list[str]:
+    """Return a line for each variant's ledger of a release that is not shown, or not all."""
+    sources = {item.name: item.source for item in measured}
+    lines = []
+    for one, found, changes in _ledgers(project, torch):
+        other = [n for n, held in found.items() if sources.get(n, held["source"]) != held["source"]]
+        if changes != one.changes:
+            what = f"it was made with other settings than {one.changes}, so nothing of it is shown"
+        elif other:
+            what = f"{len(other)} of its fences had other code, so what they gave is not shown"
+        else:
+            continue
+        where = f"docs/ledger/{one.name}/{torch}.json:1"
+        lines.append(
+            f"{where}: {what}: nox -s drift -- {torch} --variant {one.name} --accept {torch}"
+        )
+    return lines
+
+
+def _ledgers(project: Project, torch: str) -> Iterator[tuple[Variant, Ledger, Any]]:
     for name in NAMES:
         if name == "next" and not project.announced:
             continue
         one = variant.read_variant(project, name)
         found = ledger.read_ledgers(one.ledger(project)).get(torch)
-        path = one.ledger(project) / f"{torch}.json"
-        if found is not None and (read_json(path) or {}).get("changes") == one.changes:
-            known[name] = found
-    return known
+        if found is not None:
+            told = read_json(one.ledger(project) / f"{torch}.json") or {}
+            yield one, found, told.get("changes")
 
 
 class Abroad:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice import claim_table, history, ledger, periods, variant
-from compile_in_practice.abroad import Abroad, read_variants
+from compile_in_practice.abroad import Abroad, left_out, read_variants
 from compile_in_practice.failure import Failure, in_order
 from compile_in_practice.notebook import Shown, make_notebook
 from compile_in_practice.page import page_name
@@ -95,6 +95,7 @@ def write_site(site: Site) -> None:
         for name, one in variants.items()
     }
     sources = {item.name: item.source for item in site.report.measured}
+    site.report.notices += left_out(site.project, site.environment.torch, site.report.measured)
     for page in site.pages:
         listed = history.expand(page, places, ledgers, under)
         whole = periods.expand(listed, site.ledgers, sources)

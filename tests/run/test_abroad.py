@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compile_in_practice.abroad import Abroad
+from compile_in_practice.abroad import Abroad, left_out
 from compile_in_practice.ledger import Measured
 from compile_in_practice.page import Page
 from compile_in_practice.project import Project
@@ -96,6 +96,24 @@ def test_what_other_defaults_gave_is_not_told(project: Project, abroad: Abroad) 
     write(project, "next/2.11.0", changed={"torch.y": 1}, p__f={"n": 1})
     again = Abroad(project, "2.11.0", HERE, abroad.measured)
     assert tell(again, "f.n") == [["on torch 2.8.0 to 2.10.0", "3"]]
+
+
+def test_what_of_a_variant_is_not_shown_is_told(project: Project, abroad: Abroad) -> None:
+    assert left_out(project, "2.11.0", abroad.measured) == []
+    write(project, "inductor/2.11.0", "another", p__f={"n": 1}, p__gone={"n": 1})
+    write(project, "next/2.11.0", changed={"torch.y": 1}, p__f={"n": 1})
+    accept = "nox -s drift -- 2.11.0 --variant {0} --accept 2.11.0"
+    assert left_out(project, "2.11.0", abroad.measured) == [
+        "docs/ledger/next/2.11.0.json:1: it was made with other settings than"
+        " {'settings': {'torch.x': 1}}, so nothing of it is shown: " + accept.format("next"),
+        "docs/ledger/inductor/2.11.0.json:1: it was made with other settings than"
+        " {'inductor': True}, so nothing of it is shown: " + accept.format("inductor"),
+    ]
+    write(project, "next/2.11.0", "another", p__f={"n": 1}, p__gone={"n": 1})
+    assert left_out(project, "2.11.0", abroad.measured)[0] == (
+        "docs/ledger/next/2.11.0.json:1: 1 of its fences had other code,"
+        " so what they gave is not shown: " + accept.format("next")
+    )
 
 
 def test_a_long_value_is_shown_where_it_differs(project: Project) -> None:
