@@ -30,6 +30,8 @@ class Fence:
         limit_s: seconds it may take, or None for the project's own limit.
         not_run: why this code is shown and not executed, if it is not.
         record: what a recording runs it with (`inductor`), if it is recorded.
+        compares: what it holds side by side (`backends`), so that a run which puts one
+            in the place of all tells nothing of it.
 
     """
 
@@ -47,6 +49,7 @@ class Fence:
     limit_s: float | None = None
     not_run: str | None = None
     record: str | None = None
+    compares: str | None = None
 
     @property
     def full_name(self) -> str:

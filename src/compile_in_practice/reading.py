@@ -36,12 +36,13 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     "time_limit": SECONDS,
     "not_run": TEXT,
     "record": TEXT,
+    "compares": TEXT,
 }
 CODE_CELL = "{code-cell}"
 CELL_LINE = re.compile(r"[\s>*+-]*(`{3,}|~{3,}|:{3,})\s*\{\s*code-cell\s*\}", re.IGNORECASE)
 KERNEL = "python3"
 FRONT_MATTER = {"file_format", "html_meta", "kernelspec", "orphan", "title"}
-RECORDERS = ("inductor",)
+CHOICES = {"record": ("inductor",), "compares": ("backends",)}
 SHOWN_AS_CODE = ("{code-block}", "{code}", "{literalinclude}")
 VARIES = ("python", "platform")
 RESERVED = {"lab", "records"}  # the first word of values that no fence of the page has
@@ -206,6 +207,7 @@ class _Reader:
             limit_s=options.get("time_limit"),
             not_run=options.get("not_run"),
             record=options.get("record"),
+            compares=options.get("compares"),
         )
         return None if self._wrong_code(fence) else fence
 
@@ -244,8 +246,6 @@ class _Reader:
             if not known:
                 what = f"'varies' takes values of this fence by {VARIES}, not {value}: {by}"
                 self.fail(line, what)
-        if options.get("record") not in {None, *RECORDERS}:
-            self.fail(line, f"unknown recorder {options['record']!r}", f"one of {RECORDERS}")
         if "record" in options and "continues" in options:
             self.fail(line, "a recorded fence stands alone", "repeat what it needs of the other")
         if "PYTHONOPTIMIZE" in options.get("env", {}):
@@ -263,6 +263,8 @@ class _Reader:
             kind, words = OPTIONS[option]
             if not isinstance(value, kind) or value is True or not value:
                 self.fail(line, f"the option {option!r} must be {words}, not {value!r}")
+            elif value not in CHOICES.get(option, [value]):
+                self.fail(line, f"unknown {option!r}: {value!r}", f"write {CHOICES[option][0]}")
         name = options.get("name", "")
         if isinstance(name, str) and not _is_name(name):
             what = f"a fence needs a name in snake case, not {name!r}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from datetime import UTC, datetime
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from compile_in_practice.runner import Ended
 
 COMPILING = 5  # times the limit of a fence: a C++ compiler takes seconds a kernel
+GENERATED = re.compile(r"\S*/\w+\.main\.cpp:\d+, ")  # where Inductor wrote a kernel
 OTHER_SOURCES = {".rst", ".txt", ".ipynb"}
 READ_TRACE = "teach src/compile_in_practice/xray.py and worker/trace.py what it is called now"
 
@@ -202,7 +204,8 @@ class _Run:
             failures = [self._with_history(item, failure) for failure in failures]
             known = {**self.now, "fences": {name: vars(result) for name, result in results.items()}}
             if failures:
-                self.failed |= {f.full_name: failures[0].what for f in item.fences}
+                what = GENERATED.sub("", failures[0].what)
+                self.failed |= {f.full_name: what for f in item.fences}
                 reached = outcome.reached_values(item, how)
                 self.reached |= {f.full_name: reached.get(f.name, {}) for f in item.fences}
         self.report.failures += failures
@@ -247,11 +250,14 @@ class _Run:
             where = f"{self.project.shown(self.project.docs / (fence.page + '.md'))}:{fence.line}"
             passed = self.fences.get(fence.full_name)
             values = passed["values"] if passed else self.reached.get(fence.full_name, {})
+            fails = self.failed.get(fence.full_name, "")
+            if fence.compares and self.environment.variant.get("inductor"):
+                values, fails = {}, ""  # all that it holds side by side is one there
             measured = ledger.Measured(
                 name=fence.full_name, where=where, source=chain.digest(fence),
                 values=values, varies=fence.varies,
                 warnings=ledger.deprecations(passed["stderr"]) if passed else (),
-                fails=self.failed.get(fence.full_name, ""),
+                fails=fails,
             )  # fmt: skip
             (self.report.measured if passed else self.report.reached).append(measured)
             if fence.setup is not None:

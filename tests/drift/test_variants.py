@@ -34,6 +34,17 @@ torch._inductor.codecache.PyCodeCache.load_by_key_path = load
 out = torch.compile(lambda x: x.sin() + 1, backend={backend})(torch.ones(3))
 torch.testing.assert_close(out, torch.ones(3).sin() + 1)
 """
+OUT_OF_BOUNDS = """\
+import torch
+
+torch._dynamo.reset()
+look_up = torch.compile(lambda table, i: table.sin()[i], backend="eager")
+try:
+    look_up(torch.ones(4), torch.tensor([9]))
+except IndexError as error:
+    caught = error
+assert "out of bounds" in str(caught)
+"""
 
 
 def announce(site: Site, setting: str = FLAG, value: str = "5") -> None:
@@ -123,7 +134,14 @@ def test_inductor_compiles_what_a_backend_leaves_as_it_is(copy: Site) -> None:
         for name, backend in backends.items()
     ]
     kept = COMPILED.format(backend="lambda gm, inputs: lambda *args: gm(*args)")
-    copy.page("compiled", *fences, fence("built", kept, values=values))
+    beside = COMPILED.format(backend='"eager"')
+    copy.page(
+        "compiled",
+        *fences,
+        fence("built", kept, values=values),
+        fence("beside", beside, values=values, compares="backends"),
+        fence("place", OUT_OF_BOUNDS, values="{n: len(caught.args)}"),
+    )
     for path in copy.docs.glob("[!c]*.md"):
         path.unlink()
     shutil.rmtree(copy.root / "gallery")
@@ -131,9 +149,12 @@ def test_inductor_compiles_what_a_backend_leaves_as_it_is(copy: Site) -> None:
     assert done.returncode == 0, done.stdout
     _, result, _ = drift(copy, "--torch", TORCH, "--variant", "inductor", "--accept")
     told = {u["claim"]: (u["old"], u["new"]) for u in result["under"]}
+    _, fails = told.pop("compiled.place")
+    assert fails == "RuntimeError: kernel, index out of bounds: 0 <= tmp7 < 4L"  # no path
     assert told == {f"compiled.{name}.kernels": (0, 1) for name in backends}
     held = json.loads((copy.docs / f"ledger/inductor/{TORCH}.json").read_text(encoding="utf-8"))
     assert held["fences"]["compiled.counted"]["values"] == {"kernels": 1, "n": 1}
+    assert held["fences"]["compiled.beside"]["values"] == {}  # its backends would be one
 
 
 pytestmark = pytest.mark.usefixtures("known")
