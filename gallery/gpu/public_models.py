@@ -9,7 +9,12 @@
 **Answer.** ``reduce-overhead`` makes ResNet-50 at batch four
 :value:`records.public_models.resnet50_b4_reduce_overhead.speedup:.1f` times as fast, and at batch sixty-four
 :value:`records.public_models.resnet50_b64_reduce_overhead.speedup:.1f` times; DenseNet-121 at sixteen
-:value:`records.public_models.densenet121_b16_reduce_overhead.speedup:.1f` times.
+:value:`records.public_models.densenet121_b16_reduce_overhead.speedup:.1f` times. On a second lease, where
+eager took longer, they are
+:value:`records.public_models.resnet50_b4_eager.medians_ms[1] / records.public_models.resnet50_b4_reduce_overhead.medians_ms[1]:.1f`,
+:value:`records.public_models.resnet50_b64_eager.medians_ms[1] / records.public_models.resnet50_b64_reduce_overhead.medians_ms[1]:.1f` and
+:value:`records.public_models.densenet121_b16_eager.medians_ms[1] / records.public_models.densenet121_b16_reduce_overhead.medians_ms[1]:.1f`.
+The prediction holds, and leaves out what fusion gains at the large batch.
 
 **Record it** in a clone on a CUDA machine, with torch alone:
 
@@ -96,7 +101,7 @@ for record in records:
 # :value:`records.public_models.resnet50_b64_default.speedup:.1f` times, which the prediction missed:
 # fusion cuts the kernels' time from :value:`records.public_models.resnet50_b64_eager.kernel_ms:.1f` to
 # :value:`records.public_models.resnet50_b64_default.kernel_ms:.1f` ms. CUDA graphs then add
-# :verdict:`little <records.public_models.resnet50_b64_default.median_ms / records.public_models.resnet50_b64_reduce_overhead.median_ms < 1.1>`.
+# :verdict:`little <max(records.public_models.resnet50_b64_default.medians_ms) / min(records.public_models.resnet50_b64_reduce_overhead.medians_ms) < 1.1>`.
 # DenseNet-121 at batch sixteen, with its many small kernels, gains
 # :value:`records.public_models.densenet121_b16_reduce_overhead.speedup:.1f` times. An empty launch took
 # :value:`records.public_models.empty_launch_us:.1f` µs.
@@ -123,4 +128,5 @@ for record in records:
 #
 # Measure the batch size that you serve: a figure for another one does not carry over.
 #
-# **What this does not show.** Training, trained weights, and bf16.
+# **What this does not show.** Training, trained weights, and bf16. DenseNet-121 by default, and at the
+# other published batch sizes: not recorded.

@@ -12,8 +12,13 @@ microseconds, more with more modules.
 **Answer.** A cache that is not marked static
 :verdict:`stops them <records.surprises.cache_argument.n_skips == 1>`. The compiled digits are
 :verdict:`nearer to float64 <records.surprises.digits_default.relative_to_float64 < records.surprises.digits_eager.relative_to_float64>`
-than eager's. Recorded lengths hold memory. A hundred guarded parameters cost about
-:value:`records.surprises.guards100_compiled.median_us - records.surprises.guards100_unguarded.median_us:.0f` µs a call.
+than eager's. Recorded lengths hold
+:verdict:`more memory in narrow layers <records.surprises.memory1024_reduce_overhead.reserved_gb > records.surprises.memory1024_eager.reserved_gb>` and
+:verdict:`less in wide ones <records.surprises.memory4096_reduce_overhead.reserved_gb < records.surprises.memory4096_eager.reserved_gb>`,
+which was not predicted. What guards cost stays open: with a hundred parameters the medians differ by
+:value:`records.surprises.guards100_compiled.median_us - records.surprises.guards100_unguarded.median_us:.0f` µs a
+call, the fastest samples by
+:value:`min(records.surprises.guards100_compiled.samples_us) - min(records.surprises.guards100_unguarded.samples_us):.0f`.
 
 **Record it** in a clone on a CUDA machine, with torch alone:
 
@@ -296,7 +301,7 @@ for record in records:
 # %%
 # With narrow layers ``reduce-overhead`` holds
 # :value:`records.surprises.memory1024_reduce_overhead.reserved_gb / records.surprises.memory1024_eager.reserved_gb:.1f`
-# times what eager reserves, since each recorded length keeps memory in the pool. With wide ones it holds
+# times what eager reserves. With wide ones it holds
 # :verdict:`less <records.surprises.memory4096_reduce_overhead.reserved_gb < records.surprises.memory4096_eager.reserved_gb>`.
 # The peak does not tell: the allocator counts no tensor inside a graph. Read
 # ``torch.cuda.memory_reserved()``.
@@ -321,13 +326,23 @@ for record in records:
     table(rows, {"parameters": "name", "µs a call": "median_us:.0f"})
 
 # %%
-# With a hundred guarded parameters a compiled call takes
-# :value:`records.surprises.guards100_compiled.median_us:.0f` µs, and
-# :value:`records.surprises.guards100_unguarded.median_us:.0f` µs where
-# ``set_stance(skip_guard_eval_unsafe=True)`` leaves out most checks. Guards are
-# :value:`1 - records.surprises.guards100_unguarded.median_us / records.surprises.guards100_compiled.median_us:.0%` of it. With one
-# parameter compiled :verdict:`loses to eager <records.surprises.guards1_compiled.median_us > records.surprises.guards1_eager.median_us>`:
-# there is one kernel either way, and guards come on top.
+# ``set_stance(skip_guard_eval_unsafe=True)`` leaves out most checks. With ten guarded parameters the call
+# falls from :value:`records.surprises.guards10_compiled.median_us:.0f` to
+# :value:`records.surprises.guards10_unguarded.median_us:.0f` µs without them, and with one it
+# :verdict:`does not fall <records.surprises.guards1_unguarded.median_us >= records.surprises.guards1_compiled.median_us>`.
+# With a hundred the samples of a compiled call are of two kinds, from
+# :value:`min(records.surprises.guards100_compiled.samples_us):.0f` to
+# :value:`max(records.surprises.guards100_compiled.samples_us):.0f` µs, and the fastest are
+# :verdict:`as fast as without checks <min(records.surprises.guards100_compiled.samples_us) < max(records.surprises.guards100_unguarded.samples_us)>`.
+# So the medians do not give a price of a guard: on this host the CPU itself moves by tens of microseconds.
+#
+# With one parameter compiled
+# :verdict:`loses to eager <min(records.surprises.guards1_compiled.samples_us) > max(records.surprises.guards1_eager.samples_us)>`,
+# :value:`records.surprises.guards1_compiled.median_us:.0f` µs against
+# :value:`records.surprises.guards1_eager.median_us:.0f`: there is one kernel either way, and the compiled call has
+# more to do on the CPU before it. With a hundred it
+# :verdict:`wins <max(records.surprises.guards100_compiled.samples_us) < min(records.surprises.guards100_eager.samples_us)>`.
+# Do not compile a single small operator on its own.
 
 for record in records:
     curves = {}
@@ -341,4 +356,4 @@ for record in records:
 
 # %%
 # **What this does not show.** Your model: each row is a small case that you can change and run.
-# A share of a microsecond is within its noise.
+# Only the step with a cache was measured again; digits, memory and guards stand once.
