@@ -8,7 +8,7 @@ function that CUDA graphs cannot take, with each new shape, and with gradients a
 **Prediction.** The documents say that a held output raises an error when it is read; that
 skips are logged; that each shape is recorded once.
 
-**Answer.** An output of the third call
+**Answer.** An output of the third call, held across the next,
 :verdict:`silently becomes the next one <records.cudagraph_rules.held_plain_call3.outcome == "overwritten with the next output">`,
 and gradients of several micro-batches come out
 :verdict:`wrong without an error <records.cudagraph_rules.accumulate_plain_step1.outcome == "different">`.
@@ -292,7 +292,7 @@ for record in records:
 # :verdict:`changes nothing <records.cudagraph_rules.held_mark_call3.outcome == records.cudagraph_rules.held_plain_call3.outcome and records.cudagraph_rules.held_mark_call1.outcome == records.cudagraph_rules.held_plain_call1.outcome>`
 # about it. A clone stays :verdict:`intact <records.cudagraph_rules.held_clone_call1.outcome == "intact" and records.cudagraph_rules.held_clone_call2.outcome == "intact" and records.cudagraph_rules.held_clone_call3.outcome == "intact">`.
 #
-# In a training forward whose backward never comes, the held output stays
+# In a training forward whose backward is still pending, the held output stays
 # :verdict:`intact <records.cudagraph_rules.held_train_call1.outcome == "intact" and records.cudagraph_rules.held_train_call2.outcome == "intact" and records.cudagraph_rules.held_train_call3.outcome == "intact">`.
 # With a backward between the calls, as in a real step, it fares
 # :verdict:`as in inference <records.cudagraph_rules.held_backward_call1.outcome == records.cudagraph_rules.held_plain_call1.outcome and records.cudagraph_rules.held_backward_call2.outcome == records.cudagraph_rules.held_plain_call2.outcome and records.cudagraph_rules.held_backward_call3.outcome == records.cudagraph_rules.held_plain_call3.outcome>`,

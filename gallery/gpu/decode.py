@@ -357,5 +357,5 @@ for record in records:
 # :verdict:`growing eager the most <abs(records.decode.small_growing.medians_ms[1] / records.decode.small_growing.medians_ms[0] - 1 - records.decode.moved) < 0.001>`, and the replayed ones by
 # :value:`max(abs(records.decode.small_marked_reduce_overhead.medians_ms[1] / records.decode.small_marked_reduce_overhead.medians_ms[0] - 1), abs(records.decode.large_marked_reduce_overhead.medians_ms[1] / records.decode.large_marked_reduce_overhead.medians_ms[0] - 1)):.0%`.
 #
-# **What this does not show.** Sampling, batches, long contexts. The prefill under CUDA graphs: not
-# recorded. The prefill was not measured a second time: the time was over.
+# **What this does not show.** Sampling, batches, long contexts. The prefill under CUDA graphs,
+# and the large model's growing cache compiled: not recorded. The prefill was not measured a second time: the time was over.

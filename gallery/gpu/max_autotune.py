@@ -9,7 +9,7 @@ and what does the search cost?
 decode shapes: something.
 
 **Answer.** Of these products, for the decode shape in fp32, where the template's kernel
-:verdict:`is faster <records.max_autotune.matmul_16_4096_4096_f32_no_cudagraphs.kernel_ms < records.max_autotune.matmul_16_4096_4096_f32_eager.kernel_ms>`.
+:verdict:`is faster <records.max_autotune.matmul_16_4096_4096_f32_no_cudagraphs.kernel_ms < records.max_autotune.matmul_16_4096_4096_f32_eager.kernel_ms>`
 on the one lease that measured it. In bf16 that shape loses, and odd sizes gain as much by default, so
 the prediction holds for the square product alone. There ``max-autotune``
 :verdict:`loses <max(records.max_autotune.matmul_4096_4096_4096_bf16_eager.medians_ms) < min(records.max_autotune.matmul_4096_4096_4096_bf16_max_autotune.medians_ms)>`,
@@ -182,4 +182,5 @@ for record in records:
 
 # %%
 # **What this does not show.** A product inside a model, whose epilogue a template could take
-# along. CUTLASS templates: none is configured by default.
+# along. More than one convolution, and odd sizes or convolutions in fp32: not recorded. CUTLASS
+# templates: none is configured by default.

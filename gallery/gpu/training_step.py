@@ -176,7 +176,9 @@ for record in records:
 # from :value:`records.training_step.eager.kernel_ms:.1f` ms to
 # :value:`records.training_step.default.kernel_ms:.1f` ms, and the default mode then waits for the
 # CPU: :value:`records.training_step.default.median_ms:.1f` ms. ``reduce-overhead`` removes that wait:
-# :value:`records.training_step.reduce_overhead.median_ms:.1f` ms, where an empty launch takes
+# :value:`records.training_step.reduce_overhead.median_ms:.1f` ms, or
+# :value:`records.training_step.reduce_overhead.tokens_per_s:.0f` tokens a second against eager's
+# :value:`records.training_step.eager.tokens_per_s:.0f`, where an empty launch takes
 # :value:`records.training_step.empty_launch_us:.1f` µs.
 
 for record in records:
