@@ -11,7 +11,7 @@ Dynamo.
 **Answer.** At depth :value:`records.compile_time.whole_depth64.depth` whole takes
 :value:`records.compile_time.whole_depth64.cold_s:.0f` s, nested regions
 :value:`records.compile_time.nested_depth64.cold_s:.0f` s, by block
-:value:`records.compile_time.regional_depth64.cold_s:.1f` s. The prediction holds but for one word: by block grows too, slowly. A local cache cuts a new process's first call from
+:value:`min(records.compile_time.regional_depth64.colds_s):.1f` to :value:`max(records.compile_time.regional_depth64.colds_s):.1f` s. The prediction holds but for one word: by block grows too, slowly. A local cache cuts a new process's first call from
 :value:`records.compile_time.start_empty.first_call_s:.0f` to :value:`records.compile_time.start_local.first_call_s:.0f` s.
 
 **Record it** in a clone on a CUDA machine, with torch alone:
@@ -248,6 +248,6 @@ for record in records:
     measured_again(record)
 
 # %%
-# **What this does not show.** Training, whose compile is longer. The first case pays for
+# **What this does not show.** Training, which compiles a backward too. The first case pays for
 # what a process loads once, so depth one looks dear. Eager was timed beside each way, and its
 # own time moves with the CPU as well.

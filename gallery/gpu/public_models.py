@@ -128,5 +128,5 @@ for record in records:
 #
 # Measure the batch size that you serve: a figure for another one does not carry over.
 #
-# **What this does not show.** Training, trained weights, and bf16. DenseNet-121 by default, and at the
-# other published batch sizes: not recorded.
+# **What this does not show.** Training, trained weights, and bf16. DenseNet-121 by default: not
+# recorded, so what CUDA graphs add to fusion there stays open.

@@ -8,13 +8,13 @@ FSDP2?
 **Prediction.** The splits cost a little and win overlap; compiling by block is faster than
 eager.
 
-**Answer.** No time, on these two GPUs, and the prediction is wrong about that. DDPOptimizer's splits
+**Answer.** No time on these two GPUs. DDPOptimizer's splits
 :verdict:`lose <min(records.two_gpus.ddp_optimized_25.medians_ms) > max(records.two_gpus.ddp_plain.medians_ms)>`
 to one compiled piece, and compiling by block
 :verdict:`loses to eager <records.two_gpus.fsdp_blocks.medians_ms[0] > records.two_gpus.fsdp_eager.medians_ms[0] and records.two_gpus.fsdp_blocks.medians_ms[1] > records.two_gpus.fsdp_eager.medians_ms[1]>`
 under FSDP2, unless activations are computed again. The splits do
 :verdict:`overlap more <records.two_gpus.ddp_optimized_25.overlap_share > records.two_gpus.ddp_plain.overlap_share and records.two_gpus.ddp_optimized_100.overlap_share > records.two_gpus.ddp_plain.overlap_share>`
-in the profiled step.
+in the profiled step, so the prediction holds for them and fails for blocks.
 
 **Record it** in a clone on a CUDA machine, with torch alone:
 
