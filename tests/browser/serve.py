@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PAINTED_S = 0.1  # what has arrived by then is on the screen
+PAINTED_S = 0.05  # what has arrived by then is on the screen
 
 
 class Quiet(SimpleHTTPRequestHandler):
