@@ -41,6 +41,7 @@ class Shown:
         stdout: what it printed.
         stderr: what it logged.
         label: where a recorded output is from.
+        recorded_on: the torch release of its record.
         reason: why the code was not run, or is pure setup.
         values: the named values, for the reader of the notebook's metadata.
         elsewhere: by name of a value, where it is what else.
@@ -53,6 +54,7 @@ class Shown:
     stdout: str = ""
     stderr: str = ""
     label: str = ""
+    recorded_on: str = ""
     reason: str = ""
     values: dict[str, Any]
     elsewhere: dict[str, list[list[str]]]

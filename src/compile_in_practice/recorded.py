@@ -85,6 +85,7 @@ def recorded_fence(
                 kind="recorded",
                 stdout=entry["stdout"],
                 label=label,
+                recorded_on=release,
                 values=entry["values"],
                 elsewhere={},
             )

@@ -174,15 +174,29 @@ def _shown(site: Site, abroad: Abroad, page: Page) -> tuple[dict[str, Shown], li
                 site.project.releases, where=where,
             )  # fmt: skip
             failures += found
-            if shown[fence.name].kind == "missing" and not found:
-                missing = Failure(where=where, what="not recorded yet", remedy="nox -s record")
-                if os.environ.get("CI"):
-                    failures.append(missing)
-                else:
-                    site.report.notices.append(str(missing))
+            if (lack := _lack(site, shown[fence.name])) and not found:
+                _demand(site, Failure(where=where, what=lack, remedy="nox -s record"))
         elif fence.full_name in site.fences:
             shown[fence.name] = _run_fence(site, abroad, fence.full_name)
     return shown, failures
+
+
+def _lack(site: Site, shown: Shown) -> str:
+    """Return what a page lacks of a record, which the releases that it quotes must have."""
+    here = site.environment.torch
+    if shown.kind == "missing":
+        return "not recorded yet"
+    if shown.recorded_on != here and here in {site.project.reference, site.project.current}:
+        return f"not recorded on torch {here}: it shows what torch {shown.recorded_on} gave"
+    return ""
+
+
+def _demand(site: Site, failure: Failure) -> None:
+    """Add what fails in CI, and is a notice to one who is at work."""
+    if os.environ.get("CI"):
+        site.report.failures.append(failure)
+    else:
+        site.report.notices.append(str(failure))
 
 
 def _run_fence(site: Site, abroad: Abroad, name: str) -> Shown:

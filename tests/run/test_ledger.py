@@ -8,6 +8,10 @@ import pytest
 from compile_in_practice import ledger
 from compile_in_practice.failure import BuildError
 from compile_in_practice.ledger import Measured
+from compile_in_practice.project import load_project
+from compile_in_practice.reading import read_page
+from compile_in_practice.record import save_fences
+from compile_in_practice.recorded import recorded_digest
 from compile_in_practice.report import Report
 from tests.run.conftest import FRESH, SETTINGS, TORCH, Site, fence
 
@@ -147,6 +151,28 @@ def test_a_fence_that_is_not_recorded_is_a_notice_and_fails_in_ci(known: Site) -
     told = "docs/page.md:13: not recorded yet\n    -> nox -s record"
     assert (report.failures, report.notices) == ([], [told])
     assert said(known.build(fresh=True, ci=True)) == [("docs/page.md:13", "not recorded yet")]
+
+
+def test_what_another_release_recorded_is_a_notice_and_fails_in_ci(known: Site) -> None:
+    compiled = fence("compiled", "n = 1\nassert n", record="inductor")
+    path = known.page("page", counted(3), compiled)
+    project = load_project(known.root)
+    digest = recorded_digest(read_page(project, path)[0].fences[1])
+    entry = {"page": "page", "name": "compiled", "stdout": "", "values": {}, "n_asserts": 1}
+
+    def record(release: str) -> None:
+        fences = {digest: entry}
+        save_fences(release, fences, compiler="g++", python="3.11", folder=project.records)
+
+    record("2.7.0")
+    what = f"not recorded on torch {TORCH}: it shows what torch 2.7.0 gave"
+    report = known.build(fresh=True)
+    told = f"docs/page.md:13: {what}\n    -> nox -s record"
+    assert (report.failures, report.notices) == ([], [told])
+    assert said(known.build(fresh=True, ci=True)) == [("docs/page.md:13", what)]
+    record(TORCH)
+    report = known.build(fresh=True, ci=True)
+    assert (report.failures, report.notices) == ([], [])
 
 
 def test_a_value_that_the_ledger_lacks_is_a_notice(known: Site) -> None:
