@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice import ledger, record, variant
+from compile_in_practice.failure import Failure
 from compile_in_practice.page import page_name
 from compile_in_practice.recorded import recorded_digest
 from compile_in_practice.store import read_json
@@ -35,10 +36,10 @@ def read_variants(project: Project, torch: str) -> dict[str, Ledger]:
     }
 
 
-def left_out(project: Project, torch: str, measured: Iterable[Measured]) -> list[str]:
-    """Return a line for each variant's ledger of a release that is not shown, or not all."""
+def left_out(project: Project, torch: str, measured: Iterable[Measured]) -> list[Failure]:
+    """Return what is wrong with each variant's ledger of a release that is not shown whole."""
     sources = {item.name: item.source for item in measured}
-    lines = []
+    found_wrong = []
     for one, found, changes in _ledgers(project, torch):
         other = [n for n, held in found.items() if sources.get(n, held["source"]) != held["source"]]
         if changes != one.changes:
@@ -48,10 +49,9 @@ def left_out(project: Project, torch: str, measured: Iterable[Measured]) -> list
         else:
             continue
         where = f"docs/ledger/{one.name}/{torch}.json:1"
-        lines.append(
-            f"{where}: {what}: nox -s drift -- {torch} --variant {one.name} --accept {torch}"
-        )
-    return lines
+        remedy = f"nox -s drift -- {torch} --variant {one.name} --accept {torch}"
+        found_wrong.append(Failure(where=where, what=what, remedy=remedy))
+    return found_wrong
 
 
 def _ledgers(project: Project, torch: str) -> Iterator[tuple[Variant, Ledger, Any]]:

@@ -11,7 +11,7 @@ from compile_in_practice.ledger import Measured
 from compile_in_practice.page import Page
 from compile_in_practice.project import Project
 from compile_in_practice.values import Group, Mark, Scope, substitute_marked
-from tests.run.conftest import Site, fence
+from tests.run.conftest import TORCH, Site, fence
 
 HERE = {"python": "3.11", "platform": "Linux x86_64"}
 
@@ -102,18 +102,32 @@ def test_what_of_a_variant_is_not_shown_is_told(project: Project, abroad: Abroad
     assert left_out(project, "2.11.0", abroad.measured) == []
     write(project, "inductor/2.11.0", "another", p__f={"n": 1}, p__gone={"n": 1})
     write(project, "next/2.11.0", changed={"torch.y": 1}, p__f={"n": 1})
-    accept = "nox -s drift -- 2.11.0 --variant {0} --accept 2.11.0"
-    assert left_out(project, "2.11.0", abroad.measured) == [
+    accept = "\n    -> nox -s drift -- 2.11.0 --variant {0} --accept 2.11.0"
+    assert [str(one) for one in left_out(project, "2.11.0", abroad.measured)] == [
         "docs/ledger/next/2.11.0.json:1: it was made with other settings than"
-        " {'settings': {'torch.x': 1}}, so nothing of it is shown: " + accept.format("next"),
+        " {'settings': {'torch.x': 1}}, so nothing of it is shown" + accept.format("next"),
         "docs/ledger/inductor/2.11.0.json:1: it was made with other settings than"
-        " {'inductor': True}, so nothing of it is shown: " + accept.format("inductor"),
+        " {'inductor': True}, so nothing of it is shown" + accept.format("inductor"),
     ]
     write(project, "next/2.11.0", "another", p__f={"n": 1}, p__gone={"n": 1})
-    assert left_out(project, "2.11.0", abroad.measured)[0] == (
+    assert str(left_out(project, "2.11.0", abroad.measured)[0]) == (
         "docs/ledger/next/2.11.0.json:1: 1 of its fences had other code,"
-        " so what they gave is not shown: " + accept.format("next")
+        " so what they gave is not shown" + accept.format("next")
     )
+
+
+def test_what_of_a_variant_is_not_shown_fails_in_ci(site: Site) -> None:
+    site.page("page", fence("counted", "n = 3\nassert n", values="{n: n}"))
+    item = site.build().measured[0]
+    held = {item.name: {"source": item.source, "values": {"n": 3}}}
+    told = {"schema": 1, "torch": TORCH, "fences": held}
+    site.write(f"docs/ledger/{TORCH}.json", json.dumps(told))
+    site.write(f"docs/ledger/inductor/{TORCH}.json", json.dumps(told | {"changes": {}}))
+    where = f"docs/ledger/inductor/{TORCH}.json:1"
+    report = site.build()
+    assert report.failures == []
+    assert [notice.partition(": ")[0] for notice in report.notices] == [where]
+    assert [failure.where for failure in site.build(ci=True).failures] == [where]
 
 
 def test_a_long_value_is_shown_where_it_differs(project: Project) -> None:
