@@ -96,8 +96,8 @@ def load(path: Path) -> Record:
 
     Raises:
         RecordError: if it is truncated, holds NaN, an unknown or missing field, a negative
-            time or a number that its samples do not give, or belongs to another schema
-            version; the message names file and field.
+            time or a number that its samples do not give, was edited by hand, or belongs to
+            another schema version; the message names file and field.
     """
     data = _parse(path)
     version = data.get("schema") if isinstance(data, dict) else None
@@ -108,6 +108,7 @@ def load(path: Path) -> Record:
         )
         raise RecordError(message)
     _validate(path, data)
+    check_unedited(path, data)
     if (fault := next(contradictions(data), None)) is not None:
         message = f"{path}: {fault}; restore it, or record it again"
         raise RecordError(message)
@@ -141,6 +142,28 @@ def check(record: Record, expected_hash: str) -> None:
             f"--experiment {record.experiment}"
         )
         raise RecordError(message)
+
+
+def check_unedited(path: Path, data: dict[str, Any]) -> None:
+    """Return if the record holds what was written. Against slips: a hash is written fast.
+
+    Raises:
+        RecordError: if any field was edited since.
+    """
+    if data.get("sha256") != digest(data):
+        message = f"{path}: sha256: was edited since it was recorded; restore it, or record again"
+        raise RecordError(message)
+
+
+def digest(data: dict[str, Any]) -> str:
+    """The sha256 over all that a record holds beside it."""
+    rest = {name: value for name, value in data.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def save(path: Path, data: dict[str, Any]) -> Path:
+    """`path`, to which a record is written with the sha256 of what it holds."""
+    return write(path, {**data, "sha256": digest(data)})
 
 
 def release_key(release: str) -> tuple[int, ...]:

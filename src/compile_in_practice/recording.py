@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from compile_in_practice import experiment as experiments
 from compile_in_practice.machine import clocks, slug
-from compile_in_practice.record import RECORDS, ROOT, write
+from compile_in_practice.record import RECORDS, ROOT, RecordError, check_unedited, save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
 def _record(name: str, provenance: dict[str, Any], options: argparse.Namespace) -> bool:
     script = experiments.load(script_path(name), _roots(trying=options.trying))
     path = options.out / f"{name}--{slug(provenance)}--torch-{provenance['torch']}.json"
-    old = _old(path, script.hash)
+    old = _old(path, script.hash) if options.again or options.resume or options.keep else None
     if options.again and not old:
         message = f"{path}: nothing to measure again: no record of this experiment as it stands"
         raise SystemExit(message)
@@ -129,7 +129,7 @@ def _record(name: str, provenance: dict[str, Any], options: argparse.Namespace) 
                 "rows": rows + [_lost(case, "skipped", "not recorded yet") for case in missing],
                 "again": again,
             }
-            write(path, data)
+            save(path, data)
 
         if options.again and old:
             return _measure_again(path, script, todo, options, old=old, provenance=provenance)
@@ -144,7 +144,13 @@ def _old(path: Path, wanted: str) -> dict[str, Any] | None:
     if not path.exists():
         return None
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return data if data["hash"] == wanted else None
+    if data["hash"] != wanted:
+        return None
+    try:
+        check_unedited(path, data)
+    except RecordError as error:  # what is added to it would make the edit its own
+        raise SystemExit(str(error)) from error
+    return data
 
 
 def _measure_again(
@@ -160,7 +166,7 @@ def _measure_again(
     made = {"machine": provenance, "date": _now(), "beside": options.beside}
 
     def keep(rows: list[Row]) -> None:
-        write(path, {**old, "again": [*old["again"], _again(options.again, made, rows)]})
+        save(path, {**old, "again": [*old["again"], _again(options.again, made, rows)]})
 
     rows = _run(script.path, cases, options, keep)
     _say(f"{script.name}: measured again, {len(rows)} rows -> {path.name}")

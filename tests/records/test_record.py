@@ -26,7 +26,7 @@ def changed(folder: Path, change: Change) -> Path:
     data = json.loads(CEILINGS.read_text())
     change(data)
     path = folder / CEILINGS.name
-    path.write_text(json.dumps(data))
+    path.write_text(json.dumps(data | {"sha256": record.digest(data)}))
     return path
 
 
@@ -112,6 +112,25 @@ def test_a_number_that_the_samples_do_not_give_is_refused(
         record.load(path)
 
 
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (r'"gb_s": \d+', '"gb_s": 9999'),
+        ('"complete": true', '"complete": false'),
+        ('"NVIDIA H200"', '"NVIDIA A100"'),
+        ('"date": "20', '"date": "19'),
+        ('"sha256": "[0-9a-f]{4}', '"sha256": "0000'),
+    ],
+)
+def test_a_record_that_was_edited_by_hand_is_refused(tmp_path: Path, was: str, now: str) -> None:
+    path = tmp_path / CEILINGS.name
+    text, n_edits = re.subn(was, now, CEILINGS.read_text(), count=1)
+    path.write_text(text)
+    assert n_edits
+    with pytest.raises(record.RecordError, match=f"{re.escape(str(path))}: sha256: was edited"):
+        record.load(path)
+
+
 def test_nan_is_refused_on_reading_and_on_writing(tmp_path: Path) -> None:
     path = changed(tmp_path, set_median(float("nan")))
     with pytest.raises(record.RecordError, match=re.escape(str(path)) + ".*NaN"):
@@ -187,8 +206,8 @@ def test_a_missing_record_leaves_a_mark(tmp_path: Path, capsys: pytest.CaptureFi
 def test_of_two_machines_a_sentence_quotes_the_one_recorded_last(tmp_path: Path) -> None:
     def elsewhere(date: str) -> tuple[str, list[str]]:
         path = changed(tmp_path, lambda data: data.update(date=date))
-        text = path.read_text().replace("NVIDIA H200", "NVIDIA A100")
-        (tmp_path / CEILINGS.name.replace("h200", "a100")).write_text(text)
+        other = json.loads(path.read_text().replace("NVIDIA H200", "NVIDIA A100"))
+        record.save(tmp_path / CEILINGS.name.replace("h200", "a100"), other)
         shutil.copy(CEILINGS, tmp_path)
         values, failures = record_values(tmp_path, "2.15.0")
         return values["ceilings"]["device"], [str(failure) for failure in failures]

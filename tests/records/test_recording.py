@@ -104,6 +104,17 @@ def test_nothing_is_measured_again_without_a_record(tmp_path: Path) -> None:
         made(tmp_path, "--again", "lease")
 
 
+@pytest.mark.usefixtures("script")
+def test_an_edited_record_is_not_added_to_but_made_anew(tmp_path: Path) -> None:
+    _, one = made(tmp_path, "--case", "0")
+    one.path.write_text(one.path.read_text().replace('"cold_s": 8.0', '"cold_s": 0.8'))
+    for option in (["--again", "process"], ["--keep", "lease"], ["--resume"]):
+        with pytest.raises(SystemExit, match="sha256: was edited"):
+            made(tmp_path, *option, "--case", "0")
+    _, one = made(tmp_path, "--case", "0")
+    assert one.rows[0]["compile"]["cold_s"] == 8.0
+
+
 def test_a_name_without_a_script_says_where_it_looked() -> None:
     with pytest.raises(SystemExit, match="gallery/gpu or gallery/lab"):
         recording.script_path("nothing")
