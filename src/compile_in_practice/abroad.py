@@ -104,8 +104,9 @@ class Abroad:
             for place, scope in scopes.items():
                 try:
                     other = scope.show(text)
-                except ValueNameError:  # not measured there
-                    continue
+                except ValueNameError:  # it has another shape there, or was not measured
+                    named = scope.named(text)
+                    other = _unshown(named) if named else shown
                 if other != shown:
                     by_text.setdefault(other, []).append(place)
             return [[self.where(places), other] for other, places in by_text.items()]
@@ -153,6 +154,15 @@ def _plain(value: Any, here: Any) -> str:
         return str(value)
     text = ledger.cut(str(value), str(here), LONGEST)
     return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+def _unshown(named: list[Any]) -> str:
+    """Return what to tell of values of which a role shows a part, or which it writes its own way.
+
+    >>> _unshown([[]]), _unshown([None, 2])
+    ('[]', 'otherwise')
+    """
+    return ledger.cut(str(named[0]), "", LONGEST) if len(named) == 1 else "otherwise"
 
 
 def _nested(values: dict[str, Any]) -> dict[str, Any]:

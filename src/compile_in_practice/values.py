@@ -144,14 +144,11 @@ class Scope:
             ValueNameError: it names nothing or does not take the format.
 
         """
-        expression, _, form = text.rpartition(":")
-        if not expression or "]" in form:  # the colon of a slice, or none at all
-            expression, form = text, ""
-        value = self.look_up(expression.strip())
+        expression, form = _parts(text)
+        value = self.look_up(expression)
         if isinstance(value, Group):
             message = f"{expression!r} is a group of values: {', '.join(value)}"
             raise ValueNameError(message)
-        form = form.strip()
         if FILLED.match(form) or _types_a_number(expression):
             message = f"{text!r} would show digits that were typed"
             raise ValueNameError(message)
@@ -165,6 +162,26 @@ class Scope:
         except (TypeError, ValueError) as error:
             message = f"{text!r}: {error}"
             raise ValueNameError(message) from error
+
+    def named(self, text: str) -> list[Any]:
+        """Return the values that a value role names, none where one of them is not here."""
+        nodes = [*ast.walk(ast.parse(_parts(text)[0], mode="eval"))]
+        dotted = [node for node in nodes if isinstance(node, ast.Attribute)]
+        inner = {id(node.value) for node in dotted}
+        found = []
+        for node in dotted:
+            try:
+                group = self.look_up(ast.unparse(node.value))
+            except ValueNameError:
+                if isinstance(node.value, ast.Name):
+                    return []
+                continue  # part of a value that has no such part here
+            if isinstance(group, Group):
+                if node.attr not in group:
+                    return []
+                value = group[node.attr]
+                found += [] if isinstance(value, Group) and id(node) in inner else [value]
+        return found
 
     def judge(self, text: str) -> str:
         """Return the words of a verdict whose predicate holds.
@@ -207,6 +224,18 @@ class Scope:
                 stack += [(f"{name}.{key}", item) for key, item in value.items()]
             else:
                 yield name
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """Return the expression of a value role and its format, or an empty one.
+
+    >>> _parts("a.n:word"), _parts("a.sizes[1:]")
+    (('a.n', 'word'), ('a.sizes[1:]', ''))
+    """
+    expression, _, form = text.rpartition(":")
+    if not expression or "]" in form:  # the colon of a slice, or none at all
+        expression, form = text, ""
+    return expression.strip(), form.strip()
 
 
 def _types_a_number(expression: str) -> bool:

@@ -81,6 +81,27 @@ def test_a_role_is_judged_by_what_it_shows(abroad: Abroad) -> None:
     assert tell(abroad, 'f.sizes["a"]') == []
 
 
+def test_a_value_that_a_role_cannot_show_there_is_told_as_it_is(project: Project) -> None:
+    here = {"mid": [1, 4], "n": 2, "sizes": {"a": 1}, "text": "x", "new": 1}
+    there = {"mid": [], "n": None, "sizes": {"b": 1}, "text": None}
+    write(project, "2.8.0", p__f=there)
+    one = Abroad(project, "2.11.0", HERE, [measured("p.f", **here)])
+    page = Page(name="module/p", path=Path("p.md"), metadata={}, parts=(), lines=())
+    names = {"f": here, "other": {"n": 1}}
+    others = one.teller(page, Scope(names=Group.of({**names, "p": names})))
+
+    def told(text: str) -> list[str]:
+        return [text for _, text in others(text)]
+
+    assert told("f.mid[1]") == ["[]"]
+    assert told("p.f.n:word") == ["None"]
+    assert told("f.sizes['a']") == ["{'b': 1}"]
+    assert told("f.text.strip().count('x')") == ["None"]
+    assert told("f.n + f.mid[0]") == ["otherwise"]
+    for unknown in ("f.new", "other.n", "f.mid[1] + other.n", "f.n + f.new"):
+        assert told(unknown) == []
+
+
 def test_a_value_of_a_lab_is_found_by_its_groups(abroad: Abroad) -> None:
     assert tell(abroad, "lab.l.whole.n") == [["on torch 2.8.0 to 2.10.0", "7"]]
 
