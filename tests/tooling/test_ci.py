@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -95,6 +96,29 @@ def test_ci_fails_when_a_build_writes_into_the_tree(tmp_path: Path) -> None:
     done = ci(tmp_path / "clone", "touch left-behind")
     assert "?? left-behind" in done.stdout
     assert done.returncode == 1
+
+
+def test_ci_fails_on_results_that_were_committed_by_force(tmp_path: Path) -> None:
+    results = tmp_path / "clone/results"
+    results.mkdir(parents=True)
+    (results / ".gitignore").write_text("*\n")
+    (results / "page.json").write_text("{}")
+    git = ["git", "-C", str(tmp_path / "clone")]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "--force", "results/page.json"], check=True)
+    done = ci(tmp_path / "clone", "true")
+    assert "results/page.json" in done.stdout
+    assert dict(verdicts(done.stdout))["clean tree"] == "FAILED (status 1)"
+    assert done.returncode == 1
+
+
+def test_ci_takes_no_choice_of_tests_from_the_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "clone").mkdir()
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
+    done = ci(tmp_path / "clone", 'echo "options: $PYTEST_ADDOPTS."')
+    assert done.stdout.count("options: .") == 10
 
 
 def test_ci_installs_a_browser_where_none_is_and_only_there(tmp_path: Path) -> None:
