@@ -31,6 +31,7 @@ NO_TEXT = re.compile(r"\s*(:[\w-]+:|[`:~]{3,}|<)")  # options and heads of direc
 WRITTEN = {False: "write {value}`name` on one line", True: "write :value:`name` on one line"}
 NOT_RECORDED = "(not recorded yet)"
 FILLED = re.compile(r"\d[<>=^]")  # a format that fills up with a digit
+BASES = ("b", "c", "o", "x", "X")  # formats whose digits are not decimal
 WORDS = (
     "zero", "one", "two", "three", "four", "five", "six",
     "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -77,15 +78,23 @@ def paid_back(compiled: Group, eager: Group) -> list[float]:
     count, and are infinite where a step saves no time.
 
     Raises:
-        ValueError: the rows were not measured on the same number of leases.
+        ValueError: the rows were not measured on the same number of leases, the second
+            one was compiled, or no lease pays the compile back.
 
     >>> eager = Group(medians_ms=[3.0, 1.0])
     >>> paid_back(Group(colds_s=[7.9, 8.0], medians_ms=[0.5, 1.5]), eager)
     [3200.0, inf]
     """
+    if "colds_s" in eager:
+        message = "its second row was compiled: write paid_back(compiled, eager)"
+        raise ValueError(message)
     leases = zip(compiled.colds_s, compiled.medians_ms, eager.medians_ms, strict=True)
     saved = ((cold_s * 1e3, slow - fast) for cold_s, fast, slow in leases)
-    return [float(f"{cost / gain:.1e}") if gain > 0 else math.inf for cost, gain in saved]
+    steps = [float(f"{cost / gain:.1e}") if gain > 0 else math.inf for cost, gain in saved]
+    if not any(map(math.isfinite, steps)):
+        message = "a step saves no time on any lease: write that it is never paid back"
+        raise ValueError(message)
+    return steps
 
 
 FUNCTIONS: dict[str, Any] = {
@@ -151,6 +160,9 @@ class Scope:
             raise ValueNameError(message)
         if FILLED.match(form) or _types_a_number(expression):
             message = f"{text!r} would show digits that were typed"
+            raise ValueNameError(message)
+        if form.endswith(BASES):
+            message = f"{text!r} would show another number: {form!r} is not decimal"
             raise ValueNameError(message)
         try:
             if form in {"word", "Word"}:

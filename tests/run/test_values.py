@@ -13,6 +13,7 @@ VALUES = {
     "page": {"other": {"n": 7, "deep": {"m": 1}}},
     "eager": {"medians_ms": [30.0, 32.0]},
     "fast": {"colds_s": [23.256, 20.0], "medians_ms": [26.0, 32.0]},
+    "slow": {"colds_s": [23.256, 20.0], "medians_ms": [30.0, 33.0]},
     "once": {"colds_s": [23.256], "medians_ms": [26.0]},
 }
 
@@ -63,6 +64,10 @@ def test_a_value_is_shown_as_its_format_says(role: str, text: str) -> None:
         ("counted.text:.1f", "'counted.text:.1f': Unknown format code 'f'"),
         ("paid_back(once, eager)", "'paid_back(once, eager)': ValueError: zip()"),
         ("counted.text:word", "'counted.text:word': '<=' not supported"),
+        ("paid_back(fast, fast)", "'paid_back(fast, fast)': ValueError: its second row was"),
+        ("paid_back(slow, eager)", "'paid_back(slow, eager)': ValueError: a step saves no time on"),
+        ("counted.n:b", "'counted.n:b' would show another number: 'b' is not decimal"),
+        ("counted.n:#04x", "'counted.n:#04x' would show another number"),
         ("counted.n / 0", "'counted.n / 0': ZeroDivisionError"),
         ("open('x')", "\"open('x')\": NameError: name 'open' is not defined"),
         ("", "'': SyntaxError"),
