@@ -22,11 +22,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
+from compile_in_practice import ledger
 from compile_in_practice.environment import process_environment
 from compile_in_practice.failure import BuildError, Failure
 from compile_in_practice.jobs import page_chains, reads_log
 from compile_in_practice.normalize import normalize
-from compile_in_practice.page import script
 from compile_in_practice.progress import Progress
 from compile_in_practice.store import read_json
 
@@ -37,11 +37,7 @@ if TYPE_CHECKING:
     from compile_in_practice.page import Page
     from compile_in_practice.project import Project
 
-TAIL = """
-import json as _json
-with open("values.json", "w") as _file:
-    _json.dump({_name: eval(_text) for _name, _text in %r.items()}, _file)
-"""
+TAIL = '__import__("json").dump({_name: eval(_text) for _name, _text in %r.items()}, open(%r, "w"))'
 Warm = Literal["torch", "all"] | None
 WARM = Path(__file__).with_name("plain_warm.py")
 PROBE = "import sys, torch; print(torch.__version__.partition('+')[0], 'numpy' in sys.modules)"
@@ -198,7 +194,6 @@ def _compare(
     known = read_json(results / "fences" / f"{chain.key}.json")
     if known is None:
         return [Failure(where=where, what="the run has no result for this fence")]
-    expected = known["fences"][last.name]
     try:
         values, stdout = _plain(project, chain, start)
     except (subprocess.SubprocessError, ValueError) as error:
@@ -206,11 +201,12 @@ def _compare(
         return [Failure(where=where, what=what, details=tuple(str(error).splitlines()[-6:]))]
     failures = [
         Failure(
-            where=where,
-            what=f"{last.full_name}.{name}: {value!r}, as a plain file {values[name]!r}",
+            where=f"{project.shown(chain.page.path)}:{fence.line}",
+            what=f"{fence.full_name}.{name}: {value!r}, as a plain file {found!r}",
         )
-        for name, value in expected["values"].items()
-        if value != values[name]
+        for fence in chain.fences
+        for name, found in values[fence.name].items()
+        if ledger.differ(value := known["fences"][fence.name]["values"][name], found)
     ]
     printed = "".join(known["fences"][fence.name]["stdout"] for fence in chain.fences)
     if not failures and stdout != printed:
@@ -228,19 +224,23 @@ def _environment() -> dict[str, str]:
 
 def _plain(
     project: Project, chain: Chain, start: Callable[[File], int]
-) -> tuple[dict[str, Any], str]:
-    """Return the values and the output of a chain that runs as one plain file.
+) -> tuple[dict[str, dict[str, Any]], str]:
+    """Return each fence's values as it ends, and the output of their chain as one plain file.
+
+    What an earlier fence counts in its log is left out: the file has one log.
 
     Raises:
         ValueError: it failed; the message is what it wrote to standard error.
 
     """
     last = chain.fences[-1]
-    text, _ = script(list(chain.fences))
-    inside = {name: expr for name, expr in last.values.items() if not reads_log(expr)}
+    text = ""
+    for fence in chain.fences:  # the tail takes the empty line between two: no number changes
+        inside = {name: expr for name, expr in fence.values.items() if not reads_log(expr)}
+        text += f"{fence.source}\n{TAIL % (inside, f'{fence.name}.json')}\n"
     own = {name: value for fence in chain.fences for name, value in fence.env.items()}
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "fence.py").write_text(text + TAIL % inside, encoding="utf-8")
+        Path(folder, "fence.py").write_text(text, encoding="utf-8")
         places = {"TORCHINDUCTOR_CACHE_DIR": f"{folder}/cache", "TMPDIR": folder}
         file = File(
             folder=folder,
@@ -252,10 +252,13 @@ def _plain(
         stdout, log = (Path(folder, name).read_text("utf-8") for name in ("stdout", "stderr"))
         if status:
             raise ValueError(log or f"exit status {status}")
-        values = json.loads(Path(folder, "values.json").read_text(encoding="utf-8"))
+        values = {
+            fence.name: json.loads(Path(folder, f"{fence.name}.json").read_text(encoding="utf-8"))
+            for fence in chain.fences
+        }
         log = normalize(log, os.path.realpath(folder))
         stdout = normalize(stdout, os.path.realpath(folder))
-    for name in last.values:
-        if name not in values:
-            values[name] = eval(last.values[name], {"log": log, "re": re})  # noqa: S307
+    for name, expr in last.values.items():
+        if reads_log(expr):
+            values[last.name][name] = eval(expr, {"log": log, "re": re})  # noqa: S307
     return values, stdout

@@ -65,6 +65,33 @@ def test_another_value_or_output_is_a_failure_with_page_and_line(site: Site, pla
     assert failures[1].details == ("on the page: '0\\n'", "as a plain file: '1\\n'")
 
 
+def test_each_fence_of_a_chain_is_compared_and_true_is_not_one(site: Site, plain: Plain) -> None:
+    site.page(
+        "chain",
+        fence(
+            "first",
+            'import os\n\nn = os.environ.get("PYTHONHASHSEED", True) and 1\nassert n\n'
+            'm = 1 if "PYTHONHASHSEED" in os.environ else True',
+            values="{n: n, m: m}",
+        ),
+        fence("last", "m = n = 2\nassert n == 2", continues="first", values="{n: n, m: m}"),
+    )
+    _, failures = plain(site)
+    assert [(failure.where, failure.what) for failure in failures] == [
+        ("docs/chain.md:3", "chain.first.m: 1, as a plain file True"),
+    ]
+
+
+def test_a_line_of_a_chain_keeps_its_number(site: Site, plain: Plain) -> None:
+    line = "import sys\n\nn = sys._getframe().f_lineno\nassert n"
+    site.page(
+        "lines",
+        fence("one", line, values="{n: n}"),
+        fence("two", line, continues="one", values="{n: n}"),
+    )
+    assert plain(site) == (2, [])
+
+
 def test_a_fence_that_fails_as_a_plain_file_is_a_failure(site: Site, plain: Plain) -> None:
     code = 'import os\n\nassert os.environ["PYTHONHASHSEED"] == "0"'
     site.page("fails", fence("fails", code))
