@@ -1,17 +1,18 @@
-"""Dynamo starts each test anew, and a full run that left a file out has failed."""
+"""Dynamo starts each test anew, and a run that left out what it should not has failed."""
 
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-EXPECTED_SKIPS = (
-    "needs CUDA",
-    "needs a platform without a safe fork",
-    "needs a platform that forks",
-)
+SKIPS = {  # each reason, and whether it holds here
+    "needs a platform that forks": sys.platform != "linux",
+    "needs Linux": sys.platform != "linux",
+    "needs a C++ compiler": shutil.which("g++") is None,
+}
 
 
 def reset_dynamo() -> None:
@@ -39,14 +40,15 @@ def has_test(file: Path) -> bool:
 
 
 class Inventory:
-    """What ran, for a full run: a green one that ran nothing is the classic failure."""
+    """What ran: a green run that ran nothing is the classic failure."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, *, is_full: bool) -> None:
+        self.is_full = is_full
         self.root = config.rootpath
         self.folders = [self.root / name for name in config.getini("testpaths")]
         self.left_out = {*config.getini("norecursedirs")}
         self.passed: set[str] = set()
-        self.skipped: list[str] = []
+        self.unexpected: list[str] = []
 
     def expected(self) -> set[str]:
         """Each test file, and each module with an example in a docstring."""
@@ -60,20 +62,19 @@ class Inventory:
         return {file.relative_to(self.root).as_posix() for file in files}
 
     def faults(self) -> list[str]:
-        """A line for each file of which nothing passed and each unexpected skip."""
-        idle = sorted(self.expected() - self.passed)
-        return [
-            *(f"{file}: no test of it passed" for file in idle),
-            *(f"{skip}: a skip that nobody expects" for skip in self.skipped),
-        ]
+        """A line for each file of a full run of which nothing passed, and each unexpected skip."""
+        idle = sorted(self.expected() - self.passed) if self.is_full else []
+        return [*(f"{file}: no test of it passed" for file in idle), *self.unexpected]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and report.passed:
             self.passed.add(report.nodeid.partition("::")[0])
-        if report.skipped and isinstance(report.longrepr, tuple):
+        if hasattr(report, "wasxfail"):
+            self.unexpected.append(f"{report.nodeid}: marked as failing: mend it or delete it")
+        elif report.skipped and isinstance(report.longrepr, tuple):
             reason = report.longrepr[2].removeprefix("Skipped: ")
-            if not reason.startswith(EXPECTED_SKIPS):
-                self.skipped.append(f"{report.nodeid} ({reason})")
+            if not SKIPS.get(reason):
+                self.unexpected.append(f"{report.nodeid} ({reason}): a skip that nobody expects")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -88,5 +89,5 @@ class Inventory:
 def pytest_configure(config: pytest.Config) -> None:
     chosen = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
     options = ("keyword", "markexpr", "lf", "maxfail", "collectonly", "stepwise")
-    if not chosen and not any(config.getoption(name, None) for name in options):
-        config.pluginmanager.register(Inventory(config), "inventory")
+    is_full = not chosen and not any(config.getoption(name, None) for name in options)
+    config.pluginmanager.register(Inventory(config, is_full=is_full), "inventory")

@@ -67,12 +67,29 @@ def test_full_run_fails_when_a_module_is_skipped_whole(project: Path) -> None:
     assert "ERROR tests/test_skipped.py: no test of it passed" in output
 
 
-def test_full_run_fails_on_a_skip_that_nobody_expects(project: Path) -> None:
-    skip = '\nimport pytest\n@pytest.mark.skip("flaky")\ndef test_other(): ...\n'
-    (project / "tests/test_first.py").write_text(TEST + skip)
-    code, output = run(project)
-    assert code == 1
-    assert "test_other (flaky): a skip that nobody expects" in output
+@pytest.mark.parametrize("chosen", [[], ["tests/test_first.py"]])
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        ("skip('flaky')", "test_other (flaky): a skip that nobody expects"),
+        ("skip('needs CUDA or luck')", "(needs CUDA or luck): a skip that nobody expects"),
+        pytest.param(
+            "skip('needs Linux')",
+            "(needs Linux): a skip that nobody expects",
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="needs Linux"),
+        ),
+        ("parametrize('n', [])", "a skip that nobody expects"),
+        ("xfail", "test_other: marked as failing: mend it or delete it"),
+    ],
+)
+def test_any_run_fails_on_what_nobody_expects(
+    project: Path, mark: str, told: str, chosen: list[str]
+) -> None:
+    other = f"\nimport pytest\n@pytest.mark.{mark}\ndef test_other(n): assert n\n"
+    other += "@pytest.fixture\ndef n(): return 0\n"
+    (project / "tests/test_first.py").write_text(TEST + other)
+    code, output = run(project, *chosen)
+    assert (code, told in output) == (1, True)
 
 
 def test_full_run_fails_when_docstring_examples_did_not_run(project: Path) -> None:
