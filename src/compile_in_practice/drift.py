@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import platform
 import re
+from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice import ledger
 from compile_in_practice.claims import read_sentences
+from compile_in_practice.drift_formats import place
 from compile_in_practice.failure import BuildError
 from compile_in_practice.project import load_project
 from compile_in_practice.reading import page_paths, read_page
@@ -25,13 +28,13 @@ if TYPE_CHECKING:
     from compile_in_practice.claims import Sentence
     from compile_in_practice.failure import Failure
     from compile_in_practice.ledger import Measured
+    from compile_in_practice.page import Page
     from compile_in_practice.variant import Variant
 
 SCHEMA = 1
 LEDGERS_OWN = "nox -s ledger"
 HOLDS = "holds"
 NOT_RUN = "did not run: the fence that it continues failed"  # the cause is told already
-STALE = "is on no page"
 VANISHED = (
     (r"module '([\w.]+)' has no attribute '(\w+)'", "{}.{}"),
     (r"'([\w.]+)' object has no attribute '(\w+)'", "{}.{}"),
@@ -71,9 +74,13 @@ def examine(
     except BuildError as error:
         name = label or _label(torch or "torch", variant)
         return could_not_run(name, str(error), python=python, variant=variant)
-    sentences = read_sentences(project, [read_page(project, p)[0] for p in page_paths(project)])
+    pages = [read_page(project, path)[0] for path in page_paths(project)]
+    sentences = read_sentences(project, pages)
+    owner = _Owner({project.shown(page.path): page for page in pages}, project.shown(project.labs))
     base = ledger.base_of(ledgers, report.torch)
     known = ledgers.get(base or "", {})
+    own = base in {report.torch, None}
+    folder = project.shown(other.ledger(project))
     given = [*report.measured, *report.reached]
     claims = [{"claim": f"{m.name}.{v}", "where": m.where} for m in given for v in m.values]
     return {
@@ -87,11 +94,17 @@ def examine(
         "error": "",
         "claims": claims,
         "changed": list(_changed(known, given, report.here, sentences)),
-        "missing": list(_missing(known, given)) if base in {report.torch, None} else [],
+        "lost": list(_lost(known, report.reached, report.here, sentences)),
+        "missing": list(_missing(known, given, report.here)) if own else [],
         "stale": [
-            {"where": f.where, "what": f.what} for f in report.failures if f.what.endswith(STALE)
+            {"where": f"{folder}/{base}.json:1", "what": f"{name} is on no page"}
+            for name in ledger.stale(known, report.measured, report.hidden)
         ],
-        **(_outcomes(known, given, report.failures) if variant else _failures(report.failures)),
+        **(
+            _outcomes(known, given, report.failures, owner)
+            if variant
+            else _failures(report.failures, owner)
+        ),
         "under": list(_under(plain, given, report.here, sentences)) if variant else [],
         "deprecated": list(_deprecated(known, report.measured)),
     }
@@ -106,7 +119,8 @@ def could_not_run(label: str, error: str, *, python: str = "", variant: str = ""
     empty: dict[str, Any] = {
         name: []
         for name in (
-            "claims", "changed", "missing", "stale", "vanished", "failed", "deprecated", "under",
+            "claims", "changed", "lost", "missing", "stale",
+            "vanished", "failed", "deprecated", "under",
         )
     }  # fmt: skip
     told = {"schema": SCHEMA, "label": label, "torch": "", "python": python, "platform": ""}
@@ -139,41 +153,85 @@ def _changed(
             if old is ledger.MISSING or not ledger.differ(old, new):
                 continue
             claim = f"{item.name}.{name}"
-            told = [{"where": s.where, "text": s.text} for s in sentences if s.rests_on(claim)]
+            told = _resting(sentences, claim)
             yield {"claim": claim, "where": item.where, "old": old, "new": new, "sentences": told}
 
 
-def _missing(known: ledger.Ledger, given: Iterable[Measured]) -> Iterable[dict[str, Any]]:
-    """Yield the values that the release's own ledger does not hold yet."""
+def _resting(sentences: Iterable[Sentence], claim: str) -> list[dict[str, str]]:
+    return [{"where": s.where, "text": s.text} for s in sentences if s.rests_on(claim)]
+
+
+def _lost(
+    known: ledger.Ledger,
+    reached: Iterable[Measured],
+    here: dict[str, str],
+    sentences: list[Sentence],
+) -> Iterable[dict[str, Any]]:
+    """Yield the known values that a fence or lab did not give, since it or one before failed."""
+    for item in reached:
+        for name in known.get(item.name, {}).get("values", {}):
+            if name in item.values or ledger.stored(known, item.name, name, here) is ledger.MISSING:
+                continue
+            claim = f"{item.name}.{name}"
+            told = _resting(sentences, claim)
+            yield {"claim": claim, "where": item.where, "sentences": told}
+
+
+def _missing(
+    known: ledger.Ledger, given: Iterable[Measured], here: dict[str, str]
+) -> Iterable[dict[str, Any]]:
+    """Yield the values and the code that the release's own ledger does not hold yet."""
     for item in given:
+        if item.name in known and known[item.name]["source"] != item.source:
+            yield {"claim": f"the code of {item.name}", "where": item.where}
+        elif item.name not in known and not item.values:
+            yield {"claim": item.name, "where": item.where}
         for name in item.values:
-            if name not in known.get(item.name, {}).get("values", {}):
+            if ledger.stored(known, item.name, name, here) is ledger.MISSING:
                 yield {"claim": f"{item.name}.{name}", "where": item.where}
 
 
-def _failures(failures: Iterable[Failure]) -> dict[str, list[dict[str, Any]]]:
+def _failures(failures: Iterable[Failure], owner: _Owner) -> dict[str, list[dict[str, Any]]]:
     """Return the names that vanished, and what fails otherwise."""
     failures = list(failures)
     return {
         "vanished": [row for f in failures if (row := _vanished(f)) is not None],
-        "failed": [_failed(f) for f in failures if _is_failure(f)],
+        "failed": [{"claim": owner.of(f.where), **_failed(f)} for f in failures if _is_failure(f)],
     }
 
 
+@dataclass(frozen=True)
+class _Owner:
+    """Whose a line is: the pages by their file, and the folder of the labs."""
+
+    pages: dict[str, Page]
+    labs: str
+
+    def of(self, where: str) -> str:
+        """Return the full name of the fence or lab that a place is in, or an empty text."""
+        file, line = place(where)
+        if PurePath(file).parent == PurePath(self.labs):
+            return f"lab.{PurePath(file).stem}"
+        fences = self.pages[file].fences if file in self.pages else ()
+        ends = ((fence, fence.first_line + fence.source.count("\n")) for fence in fences)
+        return next((fence.full_name for fence, end in ends if fence.line <= line <= end), "")
+
+
 def _outcomes(
-    known: ledger.Ledger, given: Iterable[Measured], failures: Iterable[Failure]
+    known: ledger.Ledger, given: Iterable[Measured], failures: Iterable[Failure], owner: _Owner
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the fences that end otherwise than the ledger of such runs says, and labs that fail.
 
     A fence asserts what holds in a plain run, so that its failure may be what is known.
     """
-    failed = [_failed(f) for f in failures if f.where.startswith("gallery/") and _is_failure(f)]
+    found = _failures((f for f in failures if f.where.startswith("gallery/")), owner)
     for item in given:
         before = known.get(item.name, {}).get("fails", "")
         if item.fails != before:
             what = f"{before or HOLDS} -> {item.fails or HOLDS}"
-            failed.append({"where": item.where, "what": what, "details": []})
-    return {"vanished": [], "failed": failed}
+            told = {"claim": item.name, "where": item.where, "what": what, "details": []}
+            found["failed"].append(told)
+    return found
 
 
 def _under(

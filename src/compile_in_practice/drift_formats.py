@@ -14,6 +14,7 @@ KINDS = {
     "changed": "values that changed",
     "vanished": "APIs that vanished or were renamed",
     "failed": "fences that fail, and verdicts that are false",
+    "lost": "values that were not measured, because a fence or lab failed",
     "deprecated": "new deprecation warnings",
     "missing": "values that the ledger does not hold yet",
     "stale": "values that the ledger holds though no page has them",
@@ -40,7 +41,8 @@ def state(result: dict[str, Any]) -> str:
         name = f"{result['torch']} {TITLES[result['variant']]}"
     elif name != result["torch"]:
         name += f" (torch {result['torch']})"
-    counted = f"{len(result['claims'])} values"
+    n_values, n_lost = len(result["claims"]), len(result["lost"])
+    counted = f"{n_values} of {n_values + n_lost} values" if n_lost else f"{n_values} values"
     base = result["base"]
     own = "its ledger" if base == result["torch"] else f"the ledger of {base or 'no release'}"
     found = [f"{len(result[kind])} {kind}" for kind in KINDS if result[kind]]
@@ -67,11 +69,19 @@ def _tables(
 ) -> Iterator[tuple[str, tuple[str, ...], list[dict[str, Any]]]]:
     """Yield title, head and rows of each part; a variant that ran has a column."""
     ran = {result["variant"] for result in report["releases"]}
+    shown = _counted_apart(report)
     for kind, title in {**KINDS, "under": UNDER}.items():
-        rows = [row for row in report["rows"] if row["kind"] == kind]
+        rows = [row for row in shown if row["kind"] == kind]
         others = tuple(TITLES[v] for v in TITLES if v in ran and kind in {"changed", "under"})
         if rows:
             yield title, (*HEAD, *others), rows
+
+
+def _counted_apart(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows but for what releases without any ledger lack: their line counts it."""
+    bare = {one["label"] for one in report["releases"] if one["base"] is None}
+    rows: list[dict[str, Any]] = report["rows"]
+    return [row for row in rows if row["kind"] != "missing" or not bare.issuperset(row["releases"])]
 
 
 def _cells(row: dict[str, Any], head: tuple[str, ...]) -> tuple[str, ...]:
@@ -119,7 +129,7 @@ def _cell(text: str) -> str:
 def commands(report: dict[str, Any]) -> Iterator[str]:
     """Yield a workflow command for each difference: an error, or a warning if optional."""
     optional = set(report["optional"])
-    for row in report["rows"]:
+    for row in _counted_apart(report):
         level = "warning" if set(row["releases"]) <= optional else "error"
         level = "notice" if row["kind"] == "under" else level
         file, line = place(row["where"])
@@ -155,7 +165,12 @@ def junit(report: dict[str, Any]) -> str:
         cases = [
             (one["claim"], one["where"], by_claim.get(one["claim"])) for one in result["claims"]
         ]
-        others = [row for row in rows if row["kind"] not in {"changed", "missing"}]
+        measured = {one["claim"] for one in result["claims"]}
+        others = [
+            row
+            for row in rows
+            if row["kind"] not in {"changed", "missing"} or row["claim"] not in measured
+        ]
         cases += [(row["claim"] or row["change"], row["where"], row) for row in others]
         n_failed = sum(row is not None for _, _, row in cases)
         n_errors = int(bool(result["error"]))
@@ -171,7 +186,8 @@ def junit(report: dict[str, Any]) -> str:
             if row is not None:
                 message = _xml(f"{where}: {row['change']}")
                 failure = ET.SubElement(case, "failure", type=row["kind"], message=message)
-                failure.text = _xml("\n".join(row["details"]))
+                told = [f"{s['where']}: {s['text']}" for s in row.get("sentences", [])]
+                failure.text = _xml("\n".join([*told, *row["details"]]))
         if result["error"]:
             case = ET.SubElement(suite, "testcase", name="runs", classname="drift")
             ET.SubElement(case, "error", message=_xml(result["error"]))

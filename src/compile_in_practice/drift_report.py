@@ -72,7 +72,11 @@ def schema() -> dict[str, Any]:
 
 def read(path: Path) -> dict[str, Any]:
     """Return one release's file, or the data of one that could not run."""
+    if not path.is_file():
+        return _absent(path.stem, f"{path.name} is not there")
     data = read_json(path)
+    if data is None:
+        return _absent(path.stem, f"{path.name} is no JSON")
     one = {**schema(), "$ref": "#/$defs/result"}
     for key in ("type", "required", "properties", "additionalProperties"):
         one.pop(key)
@@ -173,8 +177,7 @@ def _row(kind: str, found: dict[str, Any]) -> dict[str, Any]:
     """Return one difference as the table shows it, without its release."""
     claim, change = _told(kind, found)
     row = {"kind": kind, "claim": claim, "where": found["where"], "change": change}
-    if kind == "changed":
-        row |= {key: found[key] for key in ("old", "new", "sentences")}
+    row |= {key: found[key] for key in ("old", "new", "sentences") if key in found}
     details = [line for line in found.get("details", []) if not RELEASE.match(line)]
     return row | {"details": details}
 
@@ -189,11 +192,11 @@ def _told(kind: str, found: dict[str, Any]) -> tuple[str, str]:
             return found["name"], f"gone{near}"
         case "deprecated":
             return found["fence"], str(found["text"])
-        case "missing":
-            return found["claim"], "not in the ledger"
+        case "lost" | "missing":
+            return found["claim"], "not measured" if kind == "lost" else "not in the ledger"
         case "stale":
             return found["what"].partition(" ")[0], "on no page"
-    return "", str(found["what"])
+    return found["claim"], str(found["what"])
 
 
 def _age(result: dict[str, Any]) -> tuple[Version, str]:

@@ -88,10 +88,9 @@ def read_ledgers(folder: Path) -> dict[str, Ledger]:
 
 
 def base_of(ledgers: dict[str, Ledger], torch: str) -> str | None:
-    """Return the release to compare with: this one, else the newest known."""
-    if torch in ledgers:
-        return torch
-    return next(reversed(ledgers), None)
+    """Return the release to compare with: the newest up to this one, else the newest known."""
+    older = [release for release in ledgers if Version(release) <= Version(torch)]
+    return next(reversed(older or [*ledgers]), None)
 
 
 def stored(ledger: Ledger, name: str, value: str, here: dict[str, str]) -> Any:
@@ -121,7 +120,7 @@ class Comparison:
 
     Attributes:
         failures: values that the ledger of this very release contradicts.
-        drift: values that differ from the newest known release, on an unknown one.
+        drift: values that differ from the release before it, on an unknown one.
         unknown: names that the ledger of this release does not hold yet, all without one.
 
     """
@@ -134,7 +133,7 @@ class Comparison:
 def compare(
     ledgers: dict[str, Ledger], measured: Iterable[Measured], torch: str, here: dict[str, str]
 ) -> Comparison:
-    """Compare the run's values with the ledger of `torch`, or the newest known."""
+    """Compare the run's values with the ledger of `torch`, or what `base_of` gives."""
     base = base_of(ledgers, torch)
     ledger = ledgers.get(base or "", {})
     measured = list(measured)
@@ -160,7 +159,7 @@ def compare(
     if base != torch:
         unknown = [_unknown(item.where, item.name, torch) for item in measured]
         return Comparison(failures=[], drift=differs, unknown=unknown)
-    return Comparison(failures=differs + _stale(ledger, measured, torch), drift=[], unknown=unknown)
+    return Comparison(failures=differs, drift=[], unknown=unknown)
 
 
 def differ(old: Any, new: Any) -> bool:
@@ -176,22 +175,21 @@ def _unknown(where: str, name: str, torch: str) -> Failure:
     return Failure(where=where, what=what, remedy=f"nox -s ledger -- {torch}")
 
 
-def _stale(ledger: Ledger, measured: list[Measured], torch: str) -> list[Failure]:
-    """Return what the ledger holds though no page has it any more."""
+def stale(ledger: Ledger, measured: Iterable[Measured], hidden: set[str]) -> list[str]:
+    """Return what the ledger holds though no page has it any more.
+
+    `hidden` are the fences, labs and whole pages that failed, and may have it.
+    """
     present = {item.name: item.values for item in measured}
-    gone = [name for name in ledger if name not in present]
-    gone += [
-        f"{name}.{value}"
-        for name, entry in ledger.items()
-        if name in present
-        for value in entry["values"]
-        if value not in present[name]
-    ]
-    where = f"docs/ledger/{torch}.json:1"
-    return [
-        Failure(where=where, what=f"{name} is on no page", remedy=f"nox -s ledger -- {torch}")
-        for name in gone
-    ]
+    gone = []
+    for name, entry in ledger.items():
+        if not hidden.isdisjoint({name, name.partition(".")[0]}):
+            continue
+        if name in present:
+            gone += [f"{name}.{value}" for value in entry["values"] if value not in present[name]]
+        else:
+            gone.append(name)
+    return gone
 
 
 def last_held(ledgers: dict[str, Ledger], name: str, source: str) -> str | None:
@@ -279,13 +277,15 @@ def accept(
     torch: str,
     here: dict[str, str],
     changes: dict[str, Any] | None = None,
-) -> list[str]:
-    """Write the run's values as the ledger of `torch`; return what changed, a line each.
+) -> tuple[list[str], int]:
+    """Write the run's values as the ledger of `torch`.
 
-    `changes` are what a variant changed for the run.
+    `changes` are what a variant changed for the run. Return what changed, a line each, and
+    how many values that are. All values of a first ledger are new, so that its lines say
+    what is other than in the ledger of the release before it.
     """
-    path = folder / f"{torch}.json"
-    old = (read_json(path) or {}).get("fences", {})
+    ledgers = read_ledgers(folder)
+    old = ledgers.get(torch, {})
     new: Ledger = {}
     for item in measured:
         before = old.get(item.name, {}).get("values", {})
@@ -299,8 +299,16 @@ def accept(
         if item.fails:
             new[item.name]["fails"] = item.fails
     told = {"changes": changes} if changes else {}
+    path = folder / f"{torch}.json"
     write_json(path, {"schema": SCHEMA, "torch": torch, **told, "fences": new})
-    return _changes(_flat(old), _flat(new))
+    if torch in ledgers:
+        lines = _changes(_flat(old), _flat(new))
+        return lines, len(lines)
+    base = base_of(ledgers, torch)
+    before = resolved(ledgers.get(base or "", {}), here)
+    lines = [s for s in _changes(_flat(before), _flat(resolved(new, here))) if s[0] != "+"]
+    head = [f"against the ledger of torch {base}:"] if lines else []
+    return [*head, *lines], len(_flat(new))
 
 
 def _entry(value: Any, varies: tuple[str, ...], before: Any, here: dict[str, str]) -> Any:

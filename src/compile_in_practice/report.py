@@ -28,7 +28,9 @@ class Report:
         n_reused: of these, the ones that an earlier run had executed.
         n_held: assertions that held.
         measured: the named values, for the ledger.
-        reached: the values that fences gave which then failed, or whose chain did.
+        reached: the values that fences gave which then failed, or whose chain did, and
+            labs that failed.
+        unread: pages and labs of which something cannot be read, as a ledger names them.
 
     """
 
@@ -44,7 +46,13 @@ class Report:
     n_held: int = 0
     measured: list[Measured] = field(default_factory=list)
     reached: list[Measured] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
     here: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def hidden(self) -> set[str]:
+        """Return the fences, labs and pages that may have values which this run lacks."""
+        return {item.name for item in self.reached} | self.unread
 
     def lines(self) -> list[str]:
         """Return the report as a person reads it; the summary lists what is only counted."""

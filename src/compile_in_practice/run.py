@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from compile_in_practice import ledger, outcome
@@ -61,14 +61,13 @@ def build(
     project = load_project(root)
     other = read_variant(project, variant)
     environment = read_environment(project, torch, other)
-    ledgers = ledger.read_ledgers(other.ledger(project))
     with results_folder(project.results / environment.folder) as results:
-        one = _Run(project, environment, results, ledgers)
+        one = _Run(project, environment, results, other.ledger(project))
         one.read()
         one.execute(width or os.cpu_count() or 1)
         one.compare()
         site = Site(
-            project=one.project, environment=one.environment, results=results, ledgers=ledgers,
+            project=one.project, environment=one.environment, results=results, ledgers=one.ledgers,
             pages=one.pages, fences=one.fences, lab_data=one.lab_data, report=one.report,
         )  # fmt: skip
         write_site(site)
@@ -83,10 +82,10 @@ class _Run:
         project: Project,
         environment: Environment,
         results: Path,
-        ledgers: dict[str, ledger.Ledger],
+        folder: Path,
     ) -> None:
         self.project, self.environment, self.results = project, environment, results
-        self.ledgers = ledgers
+        self.ledgers, self.ledger = ledger.read_ledgers(folder), project.shown(folder)
         self.report = Report(results=results, torch=environment.torch, here=environment.varies_by)
         self.pages: list[Page] = []
         self.chains: list[Chain] = []
@@ -107,6 +106,7 @@ class _Run:
             page, failures = read_page(self.project, path)
             self.pages.append(page)
             self.report.failures += failures
+            self.report.unread |= {page_name(page.name)} if failures else set()
             self.report.failures += wrong_prose(page, self.project.shown(path), terms)
             self.report.failures += unmeasured(page, self.project.shown(path))
             self.chains += page_chains(page)
@@ -114,7 +114,7 @@ class _Run:
         self.report.failures += unlisted(self.project, self.pages)
         known = {*self.project.releases, self.environment.torch}
         for release in self.ledgers.keys() - known:
-            where = f"docs/ledger/{release}.json:1"
+            where = f"{self.ledger}/{release}.json:1"
             remedy = "add it to releases in pyproject.toml, or remove its ledger"
             self._fail(where, f"torch {release} is no release of the matrix", remedy)
         for path in sorted(self.project.docs.rglob("*.*")):
@@ -129,6 +129,7 @@ class _Run:
                 self._fail(f"{self.project.shown(page.path)}:1", what, "rename one of the files")
         self.labs, failures = labs(self.project)
         self.report.failures += failures
+        self.report.unread |= {f"lab.{PurePath(f.where.rpartition(':')[0]).stem}" for f in failures}
         self.report.n_pages = len(self.pages)
 
     def execute(self, width: int) -> None:
@@ -263,29 +264,27 @@ class _Run:
             if fence.setup is not None:
                 self.report.setups.append(f"{where}: {fence.setup}")
         for lab in self.labs:
-            if lab.name in self.lab_data:
-                values = dict(_exact(self.lab_data[lab.name]))
-                where = f"{self.project.shown(lab.path)}:1"
-                name = f"lab.{lab.name}"
-                self.report.measured.append(
-                    ledger.Measured(
-                        name=name, where=where, source=lab.key, values=values, varies={}
-                    )
-                )
+            ran = lab.name in self.lab_data
+            measured = ledger.Measured(
+                name=f"lab.{lab.name}", where=f"{self.project.shown(lab.path)}:1", source=lab.key,
+                values=dict(_exact(self.lab_data[lab.name])) if ran else {}, varies={},
+            )  # fmt: skip
+            (self.report.measured if ran else self.report.reached).append(measured)
         self._tell_unknown_traces()
         if not running and not self.labs:
             self._fail("docs:1", "no page has a fence that runs", "a build must prove something")
-        failed = {failure.where.partition(":")[0] for failure in self.report.failures}
         found = ledger.compare(
             self.ledgers, self.report.measured, self.environment.torch, self.environment.varies_by
         )
         self.report.notices += ledger.outdated(
             self.ledgers, self.report.measured, self.environment.torch
         )
-        stale_because_failed = [
-            f for f in found.failures if f.where.startswith("docs/ledger") and failed
-        ]
-        self.report.failures += [f for f in found.failures if f not in stale_because_failed]
+        self.report.failures += found.failures
+        own = self.ledgers.get(self.environment.torch, {})
+        for name in ledger.stale(own, self.report.measured, self.report.hidden):
+            where = f"{self.ledger}/{self.environment.torch}.json:1"
+            remedy = f"nox -s ledger -- {self.environment.torch}"
+            self._fail(where, f"{name} is on no page", remedy)
         self.report.notices += [str(item) for item in found.drift]
         required = {self.project.reference, self.project.current}
         if os.environ.get("CI") and self.environment.torch in required:

@@ -35,7 +35,7 @@ def test_a_counted_frame_names_its_counts_and_the_broken_assertion(copy: Site) -
     assert rows == [
         ("changed", "frames.counted.n_all", "docs/frames.md:5", "2 -> 4"),
         ("changed", "frames.counted.n_frames", "docs/frames.md:5", "1 -> 2"),
-        ("failed", "", "docs/frames.md:20", "AssertionError"),
+        ("failed", "frames.counted", "docs/frames.md:20", "AssertionError"),
     ]
 
 
@@ -44,14 +44,18 @@ def test_a_log_text_names_the_fence_that_waits_for_it(copy: Site) -> None:
     missed = "fence told did not log 'Recompiling function f' (in this order)"
     assert rows == [
         ("changed", "logs.told.n_lines", "docs/logs.md:5", "1 -> 0"),
-        ("failed", "", "docs/logs.md:5", missed),
+        ("failed", "logs.told", "docs/logs.md:5", missed),
     ]
 
 
 def test_a_removed_attribute_names_itself_and_what_is_like_it(copy: Site) -> None:
     rows = canary(copy, "torch.compiler", "def list_backends(", "def list_all_backends(")
     name, change = "torch.compiler.list_backends", "gone -> list_all_backends?"
-    assert rows == [("vanished", name, "docs/api.md:15", change)]
+    assert rows == [
+        ("vanished", name, "docs/api.md:15", change),
+        ("lost", "api.asked.n_calls", "docs/api.md:5", "not measured"),
+        ("lost", "api.after.n_after", "docs/api.md:20", "not measured"),
+    ]
 
 
 def test_a_deprecation_names_the_fence_that_was_warned(copy: Site) -> None:

@@ -70,6 +70,60 @@ def test_a_value_that_its_ledger_lacks_or_alone_has_does_not_agree(copy: Site) -
     assert [row["what"] for row in result["stale"]] == ["api.asked.n_other is on no page"]
 
 
+def test_code_that_its_ledger_does_not_hold_does_not_agree(copy: Site) -> None:
+    page = (copy.docs / "steady.md").read_text(encoding="utf-8")
+    page += fence("silent", "assert 1 + 1 == 2")
+    copy.write("docs/steady.md", page.replace("n = 1 + 1", "n = 3 - 1"))
+    status, result, said = drift(copy, "--torch", TORCH)
+    assert (status, [row["claim"] for row in result["missing"]]) == (
+        1,
+        ["the code of steady.plain", "steady.silent"],
+    )
+    assert f"the code of steady.plain  docs/steady.md:5   not in the ledger  {TORCH}" in said
+    assert read(copy.root / "out.json") == result
+
+
+def test_a_value_that_is_known_for_another_python_alone_is_missing(copy: Site) -> None:
+    edit_ledger(copy, OLD, '"n_known": {"varies": ["python"], "by": {"3.99": 3}}')
+    status, result, _ = drift(copy, "--torch", TORCH)
+    assert (status, [row["claim"] for row in result["missing"]]) == (1, ["api.asked.n_known"])
+
+
+def test_what_is_on_no_page_is_stale_for_a_release_without_a_ledger_too(copy: Site) -> None:
+    edit_ledger(copy, OLD, '"n_other": 3', torch="2.7.0")
+    page = copy.docs / "frames.md"
+    page.write_text(page.read_text(encoding="utf-8").replace("first == 1", "first == 2"))
+    status, result, _ = drift(copy, "--torch", TORCH)
+    assert (status, result["base"]) == (1, "2.7.0")
+    assert result["stale"] == [
+        {"where": "docs/ledger/2.7.0.json:1", "what": "api.asked.n_other is on no page"}
+    ]
+    assert [row["claim"] for row in result["failed"]] == ["frames.counted"]
+
+
+def test_values_that_a_failure_kept_from_being_measured_are_lost(copy: Site) -> None:
+    page = (copy.docs / "api.md").read_text(encoding="utf-8")
+    copy.write("docs/api.md", page.replace("known = 3", "known = 3 + None"))
+    lab = copy.root / "gallery/lab/steady.py"
+    lab.write_text(
+        lab.read_text(encoding="utf-8").replace("return", "assert not backend\n    return")
+    )
+    status, result, said = drift(copy, "--torch", TORCH)
+    assert status == 1
+    found = {row["claim"]: [s["where"] for s in row["sentences"]] for row in result["lost"]}
+    assert found == {
+        "api.asked.n_known": ["docs/api.md:3"],
+        "api.asked.n_calls": ["docs/api.md:3"],
+        "api.after.n_after": [],
+        "lab.steady.all.n": ["docs/steady.md:3"],
+    }
+    assert [row["claim"] for row in result["failed"]] == ["api.asked", "lab.steady"]
+    assert f"{TORCH}: 7 of 11 values against its ledger: 2 failed, 4 lost" in said
+    assert read(copy.root / "out.json") == result
+    refused = copy.command("drift", "--torch", TORCH, "--accept")
+    assert f"no ledger of torch {TORCH} was written; failures: 3\n" in refused.stdout
+
+
 def test_without_any_ledger_nothing_agrees(copy: Site) -> None:
     (copy.docs / "ledger" / f"{TORCH}.json").unlink()
     status, result, said = drift(copy, "--label", "mine", "--brief")
@@ -110,7 +164,10 @@ def test_a_new_release_gets_a_ledger_and_shows_what_it_does_otherwise(copy: Site
     assert (status, result["base"]) == (0, TORCH)
     assert said.startswith("values that changed\n")
     assert f"{TORCH}: 11 values against the ledger of 2.7.0: 1 changed" in said
-    assert f"values changed, new or gone in docs/ledger/{TORCH}.json: 11\n" in said
+    assert (
+        "\nagainst the ledger of torch 2.7.0:\n  api.asked.n_known: 4 -> 3\n"
+        f"values changed, new or gone in docs/ledger/{TORCH}.json: 11\n" in said
+    )
 
 
 def test_a_release_that_is_not_installed_could_not_run(copy: Site) -> None:

@@ -14,7 +14,13 @@ from compile_in_practice.drift_report import main, merge, schema
 
 CLAIM = {"claim": "p.f.n", "where": "docs/p.md:5"}
 SENTENCE = {"where": "docs/p.md:3", "text": "It is {value}`f.n` | <b>."}
-FAILED = {"where": "docs/p.md:9", "what": "AssertionError: 100%", "details": ["n = 2", "torch 2"]}
+FAILED = {
+    "claim": "p.g",
+    "where": "docs/p.md:9",
+    "what": "AssertionError: 100%",
+    "details": ["n = 2", "torch 2"],
+}
+LOST = {"claim": "p.g.n", "where": "docs/p.md:8", "sentences": [SENTENCE]}
 GONE = {
     "where": "docs/q.md:9",
     "what": "AttributeError: module 'torch' has no attribute 'old'",
@@ -117,7 +123,7 @@ def test_annotations_name_file_and_line_and_escape(report: dict[str, Any]) -> No
     lines = list(commands(report))
     title = "title=changed on torch 2.9.1%2C 2.10.0"
     assert lines[0] == f"::error file=docs/p.md,line=5,{title}::p.f.n: 1 -> 2"
-    assert lines[3].endswith("::AssertionError: 100%25")
+    assert lines[3].endswith("::p.g: AssertionError: 100%25")
     assert lines[4] == "::error title=torch 2.12.1::2.12.1: could not run: it gave no result"
     only = merge([result("2.8.0", changed=changed("a\n"))], optional=["2.8.0"])
     assert next(commands(only)).startswith("::warning ")
@@ -136,8 +142,37 @@ def test_junit_has_a_suite_a_release_and_a_case_a_value(report: dict[str, Any]) 
     case = suites[1][0]
     assert (case.get("name"), case.get("file"), case.get("line")) == ("p.f.n", "docs/p.md", "5")
     assert case[0].get("message") == "docs/p.md:5: 1 -> 2"
+    assert case[0].text == "docs/p.md:3: It is {value}`f.n` | <b>."
+    assert [case.get("name") for case in suites[1]] == ["p.f.n", "torch.old", "p.g"]
     odd = merge([result("2.8.0", failed=[{**FAILED, "what": "\x1b[31m"}])])
     ET.fromstring(junit(odd))
+
+
+def test_junit_names_what_is_missing_and_was_not_measured() -> None:
+    missing = [{**CLAIM, "claim": "the code of p.f"}, CLAIM]
+    (suite,) = ET.fromstring(junit(merge([result("2.8.0", missing=missing)])))
+    assert [case.get("name") for case in suite] == ["p.f.n", "the code of p.f"]
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
+
+
+def test_what_was_not_measured_is_told_with_its_sentences() -> None:
+    report = merge([result("2.8.0", failed=[FAILED], lost=[LOST])])
+    Draft202012Validator(schema()).validate(report)
+    said = terminal(report)
+    assert "p.g.n  docs/p.md:8  not measured  2.8.0\n    docs/p.md:3: It is" in said
+    assert said.endswith("2.8.0: 1 of 2 values against its ledger: 1 failed, 1 lost")
+    assert "- `docs/p.md:3` It is" in markdown(report)
+
+
+def test_a_release_without_any_ledger_is_one_line_for_people() -> None:
+    bare = result("2.16.0", base=None, missing=[CLAIM])
+    report = merge([bare])
+    line = "2.16.0: 1 values against the ledger of no release: 1 missing"
+    assert (terminal(report), list(commands(report))) == (line, [])
+    assert markdown(report) == f"## Drift\n\n- {line}\n"
+    assert [row["claim"] for row in report["rows"]] == ["p.f.n"]
+    both = merge([bare, result("2.8.0", missing=[CLAIM])])
+    assert "p.f.n  docs/p.md:5  not in the ledger  2.8.0 (+1)" in terminal(both)
 
 
 def test_two_machines_with_one_release_both_count() -> None:
@@ -190,5 +225,11 @@ def test_files_of_several_runners_become_one_report(
     names = sorted(path.name for path in (tmp_path / "report").iterdir())
     assert names == ["junit.xml", "report.json", "summary.md"]
     given.append(str(tmp_path / "2.10.0.json"))
+    given.append(str(tmp_path / "gone.json"))
+    (tmp_path / "list.json").write_text("[]", encoding="utf-8")
+    given.append(str(tmp_path / "list.json"))
     assert main([*given, "--out", str(tmp_path / "report")]) == 2
-    assert "2.10.0: could not run: 2.10.0.json is no result" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "2.10.0: could not run: 2.10.0.json is no JSON\n" in said
+    assert "gone: could not run: gone.json is not there\n" in said
+    assert "list: could not run: list.json is no result: $: [] is not of type 'object'" in said

@@ -100,6 +100,37 @@ def test_a_fence_that_fails_under_a_coming_default_is_known_or_drift(copy: Site)
     assert (status, [f["what"] for f in result["failed"]]) == (1, ["KeyError -> AssertionError"])
 
 
+def test_a_lab_that_fails_under_a_coming_default_gets_no_ledger(copy: Site) -> None:
+    announce(copy)
+    lab = copy.root / "gallery/lab/steady.py"
+    text = lab.read_text(encoding="utf-8")
+    lab.write_text(text.replace("return", "import torch\n\n    torch.gone()\n    return"))
+    status, _, said = drift(copy, "--torch", TORCH, "--variant", "next", "--accept")
+    assert status == 1
+    assert f"no ledger of torch {TORCH} was written; failures: 1\n" in said
+    assert not (copy.docs / "ledger/next").exists()
+
+
+def test_what_a_variant_lacks_of_its_ledger_is_told_there(copy: Site) -> None:
+    page = (copy.docs / "limits.md").read_text(encoding="utf-8")
+    copy.write("docs/limits.md", page.replace("1 < len(frames) < 12", "len(frames) == 8"))
+    copy.command("ledger", "--torch", TORCH)
+    announce(copy)
+    drift(copy, "--torch", TORCH, "--variant", "next", "--accept")
+    path = copy.docs / f"ledger/next/{TORCH}.json"
+    text = path.read_text(encoding="utf-8").replace('"n_known"', '"n_other"')
+    path.write_text(text.replace('"n_frames": 5', '"n_frames": 5, "n_lost": 6'))
+    page = (copy.docs / "steady.md").read_text(encoding="utf-8")
+    copy.write("docs/steady.md", page.replace("n = 1 + 1", "n = 3 - 1"))
+    status, result, _ = drift(copy, "--torch", TORCH, "--variant", "next")
+    assert (status, result["failed"]) == (1, [])
+    where, what = f"docs/ledger/next/{TORCH}.json:1", "api.asked.n_other is on no page"
+    assert result["stale"] == [{"where": where, "what": what}]
+    missing = {row["claim"] for row in result["missing"]}
+    assert missing == {"the code of steady.plain", "api.asked.n_known"}
+    assert [row["claim"] for row in result["lost"]] == ["limits.limited.n_lost"]
+
+
 def test_one_row_holds_what_a_release_and_a_coming_default_change(copy: Site) -> None:
     announce(copy)
     _, plain, _ = drift(copy, "--torch", TORCH)
