@@ -80,7 +80,7 @@ def read_claims(project: Project, pages: list[Page], n_held: Mapping[str, int]) 
         n_held: how many assertions of each fence held, by full name.
 
     """
-    sentences = read_sentences(project, pages)
+    sentences = [one for one in read_sentences(project, pages) if one.names]
     claims = [Claim(text=one.text, values=one.names, where=one.where) for one in sentences]
     for page in pages:
         file = project.shown(page.path)

@@ -124,6 +124,16 @@ def test_values_that_a_failure_kept_from_being_measured_are_lost(copy: Site) -> 
     assert f"no ledger of torch {TORCH} was written; failures: 3\n" in refused.stdout
 
 
+def test_a_sentence_that_names_a_release_rests_on_the_fence_beside_it(copy: Site) -> None:
+    edit_ledger(copy, OLD, '"n_known": 4')
+    page = (copy.docs / "api.md").read_text(encoding="utf-8")
+    page = page.replace("\n```{code", "\nOn 2.15.0 there are as many.\nTwo are.\n\n```{code", 1)
+    copy.write("docs/api.md", page + "\n## Else\n\nOn 2.15.0 it is another.\n")
+    _, result, _ = drift(copy, "--torch", TORCH)
+    (row,) = result["changed"]
+    assert [s["where"] for s in row["sentences"]] == ["docs/api.md:3", "docs/api.md:5"]
+
+
 def test_without_any_ledger_nothing_agrees(copy: Site) -> None:
     (copy.docs / "ledger" / f"{TORCH}.json").unlink()
     status, result, said = drift(copy, "--label", "mine", "--brief")
