@@ -1,5 +1,15 @@
-// A field above a table of class cip-filter that keeps the rows which hold its words.
+// A field above a table of class cip-filter that keeps the rows which hold its words. A
+// range, "2.8.0 to 2.12.1", holds each release within it.
+"use strict";
+
 document.addEventListener("DOMContentLoaded", () => {
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  const spans = (text, release) =>
+    [...text.matchAll(/(\d+\.\d+\.\d+) to (\d+\.\d+\.\d+)/g)].some(
+      ([, first, last]) => compare(first, release) < 0 && compare(release, last) < 0,
+    );
+  const holds = (text, word) =>
+    text.includes(word) || (/^\d+\.\d+/.test(word) && spans(text, word));
   for (const box of document.querySelectorAll("div.cip-filter")) {
     const rows = [...box.querySelectorAll("tbody tr")];
     const texts = rows.map((row) => row.textContent.toLowerCase());
@@ -13,7 +23,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const words = field.value.toLowerCase().split(/\s+/);
       let kept = 0;
       rows.forEach((row, n) => {
-        row.hidden = !words.every((word) => texts[n].includes(word));
+        row.hidden = !words.every((word) => holds(texts[n], word));
         kept += !row.hidden;
       });
       told.textContent = `${kept} of ${rows.length} rows`;

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from compile_in_practice.ledger import cut, differ, grouped
+from compile_in_practice.ledger import base_of, cut, differ, grouped
 from compile_in_practice.page import Fence, Prose
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 MARK = re.compile(r"^```\{releases\} (?P<kind>changes|behaviour)\n+```$", re.MULTILINE)
 HEADING = re.compile(r"^#{1,3}\s+(.+?)\s*$")
 LONGEST = 80
+KINDS = {  # of what changed, by the name `page.fence.value`, the first that fits
+    "Texts and ids of messages": r"\.(template|gb|first_id)$",
+    "Settings and names": (
+        r"^(settings|what_appeared_when)\.|\.(signature|switches|modes)\.|\.(has_|names|present)"
+    ),
+    "Counts and outcomes": "",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,15 +54,16 @@ def expand(
     places: dict[str, Place],
     ledgers: dict[str, Ledger],
     under: dict[str, Ledger],
+    torch: str = "",
 ) -> Page:
-    """Return the page with the tables that it asks for; `under` as `behaviour` takes it."""
+    """Return the page with its tables; `under` and `torch` as `behaviour` takes them."""
     if not any(isinstance(part, Prose) and MARK.search(part.text) for part in page.parts):
         return page
 
     def table(match: re.Match[str]) -> str:
         if match["kind"] == "changes":
             return "\n".join(changes(ledgers, places))
-        return "\n".join(behaviour(ledgers, places, under))
+        return "\n".join(behaviour(ledgers, places, under, torch))
 
     parts = (
         replace(part, text=MARK.sub(table, part.text)) if isinstance(part, Prose) else part
@@ -96,20 +104,37 @@ def find_headings(page: Page) -> list[tuple[int, Place]]:
 
 def changes(ledgers: dict[str, Ledger], places: dict[str, Place]) -> Iterator[str]:
     """Yield a section for each release, the newest first: what differs from the one before."""
-    releases = list(ledgers)
-    for older, newer in reversed([*pairwise(releases)]):
-        rows = [
-            f"| {_where(name, value, places)} | {_cell(old, new)} | {_cell(new, old)} |"
-            for name, value, old, new in _differing(ledgers[older], ledgers[newer])
-        ]
+    for older, newer in reversed([*pairwise(ledgers)]):
+        old, new = ledgers[older], ledgers[newer]
+        found = [*_differing(old, new)]
+        skipped = sum(old.get(n, {}).get("source") != entry["source"] for n, entry in new.items())
+        same = "No value that both measure" if skipped else "Nothing that is measured here"
+        few = "1 value" if found else same
+        told = f"{len(found)} values differ" if len(found) > 1 else f"{few} differs"
         yield f"## PyTorch {newer}\n"
-        if not rows:
-            yield f"Nothing that is measured here differs from PyTorch {older}.\n"
-            continue
-        noun = "value differs" if len(rows) == 1 else "values differ"
-        yield f"{len(rows)} {noun} from PyTorch {older}.\n"
-        yield f"::::{{div}} cip-ledger\n\n| Value | {older} | {newer} |\n| --- | --- | --- |"
-        yield "\n".join(rows) + "\n\n::::\n"
+        yield f"{told} from PyTorch {older}."
+        if skipped:
+            yield f"{skipped} of {len(new)} fences are not compared: {older} ran other code or none."
+        yield ""
+        for kind in reversed(KINDS):
+            rows = [
+                f"| {_where(name, value, places)} | {_cell(one, two)} | {_cell(two, one)} |"
+                for name, value, one, two in found
+                if _kind(f"{name}.{value}") == kind
+            ]
+            if rows:
+                yield f"{kind}, {len(rows)} of {len(found)}:\n"
+                yield f"::::{{div}} cip-ledger\n\n| Value | {older} | {newer} |"
+                yield "\n".join(["| --- | --- | --- |", *rows]) + "\n\n::::\n"
+
+
+def _kind(full: str) -> str:
+    """Return what kind of value has this name.
+
+    >>> _kind("graph_breaks.gate.item"), _kind("graph_breaks.logged.first_id")
+    ('Counts and outcomes', 'Texts and ids of messages')
+    """
+    return next(kind for kind, pattern in KINDS.items() if re.search(pattern, full))
 
 
 def _differing(older: Ledger, newer: Ledger) -> Iterator[tuple[str, str, Any, Any]]:
@@ -124,33 +149,42 @@ def _differing(older: Ledger, newer: Ledger) -> Iterator[tuple[str, str, Any, An
 
 
 def behaviour(
-    ledgers: dict[str, Ledger], places: dict[str, Place], under: dict[str, Ledger]
+    ledgers: dict[str, Ledger],
+    places: dict[str, Place],
+    under: dict[str, Ledger],
+    torch: str = "",
 ) -> Iterator[str]:
-    """Yield one table of every value: the newest release's, and where it is another.
+    """Yield one table of every value: this build's, and where it is another.
 
     Args:
         ledgers: by release, oldest first.
         places: where each fence stands.
         under: what each variant gives on the newest release, by its title: a column each.
+        torch: the release of this build; the newest stands for one without a ledger.
 
     """
-    if not ledgers:
+    base = base_of(ledgers, torch)
+    if base is None:
         return
     newest = next(reversed(ledgers))
-    heads = ["Value", newest, "Elsewhere", *(title[0].upper() + title[1:] for title in under)]
+    here = f"{base}, this build" if base == torch else base
+    on = "" if base == newest else f", {newest}"
+    variants = [f"{title[0].upper()}{title[1:]}{on}" for title in under]
+    heads = ["Value", here, "Elsewhere", *variants]
     yield "::::{div} cip-ledger cip-filter\n"
     yield f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}"
-    for name, entry in ledgers[newest].items():
+    for name, entry in ledgers[base].items():
         for value, new in entry["values"].items():
-            cells = [_where(name, value, places), _cell(new), _others(ledgers, name, value, new)]
-            cells += [_other(one.get(name, {}), entry, value) for one in under.values()]
+            cells = [_where(name, value, places), _cell(new), _others(ledgers, name, value, base)]
+            last = ledgers[newest].get(name, {})
+            cells += [_other(one.get(name, {}), last, value) for one in under.values()]
             yield f"| {' | '.join(cells)} |"
     yield "\n::::"
 
 
 def _other(found: dict[str, Any], entry: dict[str, Any], value: str) -> str:
     """Return what a variant gives for a value of `entry`, nothing where it is the same."""
-    if found.get("source") != entry["source"]:
+    if value not in entry.get("values", {}) or found.get("source") != entry["source"]:
         return "not measured"
     if value not in found["values"]:
         return "the code fails"
@@ -159,9 +193,9 @@ def _other(found: dict[str, Any], entry: dict[str, Any], value: str) -> str:
     return _cell(other, here) if differ(here, other) else ""
 
 
-def _others(ledgers: dict[str, Ledger], name: str, value: str, new: Any) -> str:
-    """Return which releases measure something else, each value once."""
-    source = ledgers[next(reversed(ledgers))][name]["source"]
+def _others(ledgers: dict[str, Ledger], name: str, value: str, base: str) -> str:
+    """Return which releases measure something else than `base`, each value once."""
+    source, new = ledgers[base][name]["source"], ledgers[base][name]["values"][value]
     found: dict[str, list[str]] = {}
     unknown = []
     for release, ledger in ledgers.items():

@@ -1,7 +1,14 @@
 """Calculators and filters, by keyboard and by touch."""
 
+import os
+
+import pytest
 from playwright.sync_api import Page, expect
 
+from compile_in_practice.ledger import read_ledgers
+from tests.browser.conftest import ROOT
+
+LEDGERS = read_ledgers(ROOT / "docs/ledger")
 WORTH = "module/is-it-worth-it.html"
 FIELDS = ("compile_s", "eager_ms", "compiled_ms")
 
@@ -55,3 +62,22 @@ def test_a_filter_keeps_the_rows_with_its_words(desk: Page) -> None:
     kept = rows.locator("visible=true").count()
     assert 0 < kept < n_rows
     expect(box.locator("output")).to_have_text(f"{kept} of {n_rows} rows")
+
+
+@pytest.mark.parametrize("release", LEDGERS)
+def test_a_release_keeps_the_rows_where_it_differs_from_the_build(
+    desk: Page, release: str
+) -> None:
+    built, other = LEDGERS[os.environ["TORCH_RELEASE"]], LEDGERS[release]
+    differ = [
+        value if name.startswith("lab.") else f"{name.partition('.')[2]}.{value}"
+        for name, entry in built.items()
+        for value, here in entry["values"].items()
+        if other[name]["values"][value] != here
+    ]
+    desk.goto("reference/behaviour-by-release.html")
+    box = desk.locator(".cip-filter").first
+    box.locator("input").fill(release)
+    kept = box.locator("tbody tr").locator("visible=true")
+    names = kept.locator("td:first-child > p > code").all_text_contents()
+    assert sorted(names) == sorted(differ)

@@ -1,6 +1,7 @@
 """The pages that the ledgers write: what changed, and what each release does."""
 
 import json
+import re
 
 from compile_in_practice.history import Place, behaviour, changes, find_places
 from compile_in_practice.ledger import Ledger
@@ -23,6 +24,8 @@ def test_each_release_lists_what_differs_from_the_one_before() -> None:
         "",
         "1 value differs from PyTorch 2.9.1.",
         "",
+        "Counts and outcomes, 1 of 1:",
+        "",
         "::::{div} cip-ledger",
         "",
         "| Value | 2.9.1 | 2.10.0 |",
@@ -40,8 +43,45 @@ def test_each_release_lists_what_differs_from_the_one_before() -> None:
 
 def test_values_of_an_edited_fence_are_not_compared() -> None:
     ledgers = {"2.8.0": ledger(1, "another"), "2.9.1": ledger(2)}
-    assert "Nothing that is measured here" in "".join(changes(ledgers, PLACES))
+    assert [*changes(ledgers, PLACES)] == [
+        "## PyTorch 2.9.1\n",
+        "No value that both measure differs from PyTorch 2.8.0.",
+        "1 of 1 fences are not compared: 2.8.0 ran other code or none.",
+        "",
+    ]
     assert f"| {LINK} `f.n` | `2` | not measured on 2.8.0 |" in [*behaviour(ledgers, PLACES, {})]
+
+
+def test_counts_and_outcomes_come_before_names_and_texts() -> None:
+    names = ["settings.dynamo.limit", "p.f.gb", "p.switches.x", "p.f.template", "p.f.n"]
+    old: Ledger = {}
+    for name in names:
+        fence, _, value = name.rpartition(".")
+        old.setdefault(fence, {"source": "s", "values": {}})["values"][value] = 1
+    new = {f: {**e, "values": dict.fromkeys(e["values"], 2)} for f, e in old.items()}
+    told = "\n".join(changes({"2.8.0": old, "2.9.1": new}, {}))
+    assert re.findall(r"^(\S.*) of 5:$|`(\S+)` \| `1`", told, re.MULTILINE) == [
+        ("Counts and outcomes, 1", ""),
+        ("", "f.n"),
+        ("Settings and names, 2", ""),
+        ("", "dynamo.limit"),
+        ("", "switches.x"),
+        ("Texts and ids of messages, 2", ""),
+        ("", "f.gb"),
+        ("", "f.template"),
+    ]
+
+
+def test_the_table_of_an_older_build_begins_with_its_own_release() -> None:
+    ledgers = {"2.8.0": ledger(1), "2.9.1": ledger(2), "2.10.0": ledger(2)}
+    under = {"with x=1": ledger(3)}
+    head, row = [*behaviour(ledgers, {}, under, "2.8.0")][1:-1]
+    assert head.startswith("| Value | 2.8.0, this build | Elsewhere | With x=1, 2.10.0 |")
+    assert row == "| p `f.n` | `1` | `2` on 2.9.1 and 2.10.0 | `3` |"
+    head = [*behaviour(ledgers, {}, under, "2.10.0")][1]
+    assert head.startswith("| Value | 2.10.0, this build | Elsewhere | With x=1 |")
+    del ledgers["2.10.0"]
+    assert [*behaviour(ledgers, {}, {}, "2.10.0")][1].startswith("| Value | 2.9.1 | Elsewhere |")
 
 
 def test_every_value_stands_in_one_table_with_the_releases_that_differ() -> None:
