@@ -13,11 +13,16 @@
   ];
   // These say what to change: they come before an experiment with the same words.
   const FIRST = /^(module|how-to|reference\/symptoms)\//;
+  // These say what another release of torch changes: who asks for that has them first.
+  const RELEASES = /^reference\/(behaviour-by-release|what-changed)$/;
+  const UPGRADE = /upgrad|migrat|release notes|breaking change/i;
+  let upgrades = false;
   // On the page of a hit Sphinx marks each word of the search: of a pasted error, most of it.
   const MOST_MARKED = 4;
 
   // Sphinx itself tells a word in a heading (15) from one in the text (5), and no more.
   Scorer.score = ([page, , anchor, , score, , kind]) => {
+    if (upgrades && RELEASES.test(page)) return score + 50;
     if (kind === "title" && !anchor) return score + 5; // the page's own title is asked for
     if (LAST.some((one) => one.test(page))) return score - 50;
     return score + (FIRST.test(page) ? 1 : 0);
@@ -25,6 +30,7 @@
 
   const parse = Search._parseQuery;
   Search._parseQuery = (query) => {
+    upgrades = UPGRADE.test(query);
     const [text, terms, excluded, marked, objects] = parse(query);
     if (marked.size > MOST_MARKED) {
       marked.clear();

@@ -74,6 +74,14 @@ def hits(page: Page, text: str) -> list[str]:
     return [one.partition(".html")[0] for one in found]
 
 
+@pytest.mark.parametrize(
+    "text", ["upgrade", "migrating", "release notes", "breaking changes", "upgrade PyTorch"]
+)
+def test_who_upgrades_finds_what_releases_change_first(desk: Page, text: str) -> None:
+    found = hits(desk, text)
+    assert {*found[:2]} == {"reference/behaviour-by-release", "reference/what-changed"}
+
+
 def test_what_repeats_other_pages_comes_after_them(desk: Page) -> None:
     docs = ROOT / "docs"
     evidence = [path.relative_to(docs).with_suffix("") for path in docs.rglob("*-evidence.md")]

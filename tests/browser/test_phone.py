@@ -41,9 +41,11 @@ def test_the_hidden_mark_of_a_heading_takes_no_line(phone: Page) -> None:
 def test_a_row_of_a_ledger_is_a_card_that_names_its_columns(phone: Page, name: str) -> None:
     phone.goto(f"reference/{name}.html")
     row = phone.locator(".cip-ledger tbody tr").first
-    cells = row.locator("td").evaluate_all(
+    cells = row.locator("td:visible").evaluate_all(
         "all => all.map(one => [one.getBoundingClientRect(), one.dataset.column])"
     )
+    empty = phone.locator(".cip-ledger td:visible").filter(has_not_text=re.compile(r"\S"))
+    expect(empty).to_have_count(0)
     assert len(cells) > 2
     assert all(column for _, column in cells)
     assert all(box["right"] <= 390 for box, _ in cells)
@@ -51,6 +53,19 @@ def test_a_row_of_a_ledger_is_a_card_that_names_its_columns(phone: Page, name: s
     if phone.locator(".cip-filter").count():  # its field hides cards as it hides rows
         phone.locator(".cip-filter input").fill("no row has these words")
         expect(phone.locator(".cip-ledger tbody tr").locator("visible=true")).to_have_count(0)
+
+
+def test_the_mark_of_a_value_stays_on_its_line(phone: Page) -> None:
+    phone.goto("reference/what-appeared-when.html")
+    gaps = phone.locator("button.cip-marker:visible").evaluate_all(
+        """all => all.map((one) => {
+          const value = document.createRange();
+          value.selectNode(one.previousSibling.previousSibling);
+          return one.getBoundingClientRect().left - [...value.getClientRects()].at(-1).right;
+        })"""
+    )
+    assert len(gaps) > 10
+    assert [gap for gap in gaps if not 0 <= gap < 10] == []
 
 
 def test_a_lost_address_below_the_root_has_its_styles_and_leads_on(

@@ -69,7 +69,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("learning-path", path.LearningPath)
     app.add_node(markers.marker, html=(markers.visit, None))
     app.add_role(markers.ROLE, markers.read_marker)
-    app.add_post_transform(markers.LeaveLinks)
+    app.add_post_transform(markers.Placed)
     app.add_directive("symptom-matcher", matcher.SymptomMatcher)
     app.add_directive("symptom-list", matcher.SymptomList)
     app.add_directive("symptom-rate", matcher.SymptomRate)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from compile_in_practice.sphinxext.releases import summary
+
 if TYPE_CHECKING:
     from docutils.parsers.rst.states import Inliner
     from nbformat import NotebookNode
@@ -21,21 +23,27 @@ if TYPE_CHECKING:
 
 ROLE = "cip-marker"
 LABEL = "other elsewhere: the values by release"
+JOINED = '<span class="cip-joiner">&#8288;</span>'  # a line does not end at it; not copied
 
 
 class marker(nodes.Inline, nodes.Element):  # noqa: N801  (docutils names nodes so)
     """The button and its text; without a text of its own, so that no search finds it."""
 
 
-class LeaveLinks(SphinxPostTransform):
-    """Puts a button behind the link that it stands in: a link holds no other control."""
+class Placed(SphinxPostTransform):
+    """Puts a button behind the link that it stands in: a link holds no other control.
+
+    Each is told the release of this build.
+    """
 
     default_priority = 900
     formats = ("html",)
 
     def run(self, **_kwargs: object) -> None:
         """Move each one."""
+        torch = summary(self.app)["torch"]
         for node in list(self.document.findall(marker)):
+            node["torch"] = torch
             link = node.parent
             while link is not None and not isinstance(link, nodes.reference):
                 link = link.parent
@@ -74,10 +82,10 @@ def visit(self: HTML5Translator, node: marker) -> None:
     """Write the button, and what it opens, which the browser shows and hides by itself."""
     number = self.builder.env.new_serialno(ROLE)
     name = f"{ROLE}-{self.builder.current_docname.replace('/', '-')}-{number}"
-    rows = [("shown here", node["shown"]), *node["others"]]
+    rows = [(f"shown here, on torch {node['torch']}", node["shown"]), *node["others"]]
     told = "".join(f"<span>{_code(value)} {html.escape(where)}</span>" for where, value in rows)
     self.body.append(
-        f'<button type="button" class="cip-marker" popovertarget="{name}" aria-label="{LABEL}">'
+        f'{JOINED}<button type="button" class="cip-marker" popovertarget="{name}" aria-label="{LABEL}">'
         f'</button><span popover class="cip-others" id="{name}">{told}</span>'
     )
     raise nodes.SkipNode
