@@ -20,7 +20,7 @@ FORWARD = """\
 
 
 def main() -> None:
-    """Print the releases as an output of a step, or arrange the sites of all."""
+    """Print the releases as outputs of a step, or arrange the sites of all."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--assemble", type=Path, help="a folder that holds site-<release> folders")
     folder = parser.parse_args().assemble
@@ -28,6 +28,7 @@ def main() -> None:
     settings = table["tool"]["compile_in_practice"]
     if folder is None:
         print(f"releases={json.dumps(settings['releases'])}")
+        print(f"current={settings['current']}")
         return
     for release in settings["releases"]:
         (folder / f"site-{release}").rename(folder / release)
