@@ -114,7 +114,7 @@ def changes(ledgers: dict[str, Ledger], places: dict[str, Place]) -> Iterator[st
         yield f"## PyTorch {newer}\n"
         yield f"{told} from PyTorch {older}."
         if skipped:
-            yield f"{skipped} of {len(new)} fences are not compared: {older} ran other code or none."
+            yield f"{skipped} of {len(new)} fences are not compared: {older} ran no such code."
         yield ""
         for kind in reversed(KINDS):
             rows = [

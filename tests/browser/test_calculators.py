@@ -65,9 +65,7 @@ def test_a_filter_keeps_the_rows_with_its_words(desk: Page) -> None:
 
 
 @pytest.mark.parametrize("release", LEDGERS)
-def test_a_release_keeps_the_rows_where_it_differs_from_the_build(
-    desk: Page, release: str
-) -> None:
+def test_a_release_keeps_the_rows_where_it_differs_from_the_build(desk: Page, release: str) -> None:
     built, other = LEDGERS[os.environ["TORCH_RELEASE"]], LEDGERS[release]
     differ = [
         value if name.startswith("lab.") else f"{name.partition('.')[2]}.{value}"

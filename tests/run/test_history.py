@@ -46,7 +46,7 @@ def test_values_of_an_edited_fence_are_not_compared() -> None:
     assert [*changes(ledgers, PLACES)] == [
         "## PyTorch 2.9.1\n",
         "No value that both measure differs from PyTorch 2.8.0.",
-        "1 of 1 fences are not compared: 2.8.0 ran other code or none.",
+        "1 of 1 fences are not compared: 2.8.0 ran no such code.",
         "",
     ]
     assert f"| {LINK} `f.n` | `2` | not measured on 2.8.0 |" in [*behaviour(ledgers, PLACES, {})]

@@ -85,8 +85,8 @@ def visit(self: HTML5Translator, node: marker) -> None:
     rows = [(f"shown here, on torch {node['torch']}", node["shown"]), *node["others"]]
     told = "".join(f"<span>{_code(value)} {html.escape(where)}</span>" for where, value in rows)
     self.body.append(
-        f'{JOINED}<button type="button" class="cip-marker" popovertarget="{name}" aria-label="{LABEL}">'
-        f'</button><span popover class="cip-others" id="{name}">{told}</span>'
+        f'{JOINED}<button type="button" class="cip-marker" popovertarget="{name}" '
+        f'aria-label="{LABEL}"></button><span popover class="cip-others" id="{name}">{told}</span>'
     )
     raise nodes.SkipNode
 
