@@ -98,7 +98,7 @@ def write_site(site: Site) -> None:
     for wrong in left_out(site.project, site.environment.torch, site.report.measured):
         _demand(site, wrong, on=(site.project.current,))
     for page in site.pages:
-        listed = history.expand(page, places, ledgers, under)
+        listed = history.expand(page, places, ledgers, under, site.environment.torch)
         whole = periods.expand(listed, ledgers, sources)
         text, failures = make_notebook(
             claim_table.expand(whole, claims),
