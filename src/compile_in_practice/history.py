@@ -54,7 +54,7 @@ def expand(
     places: dict[str, Place],
     ledgers: dict[str, Ledger],
     under: dict[str, Ledger],
-    torch: str = "",
+    torch: str,
 ) -> Page:
     """Return the page with its tables; `under` and `torch` as `behaviour` takes them."""
     if not any(isinstance(part, Prose) and MARK.search(part.text) for part in page.parts):
@@ -152,7 +152,7 @@ def behaviour(
     ledgers: dict[str, Ledger],
     places: dict[str, Place],
     under: dict[str, Ledger],
-    torch: str = "",
+    torch: str,
 ) -> Iterator[str]:
     """Yield one table of every value: this build's, and where it is another.
 
@@ -160,7 +160,7 @@ def behaviour(
         ledgers: by release, oldest first.
         places: where each fence stands.
         under: what each variant gives on the newest release, by its title: a column each.
-        torch: the release of this build; the newest stands for one without a ledger.
+        torch: the release of this build; the newest before it stands for one without a ledger.
 
     """
     base = base_of(ledgers, torch)

@@ -49,7 +49,8 @@ def test_values_of_an_edited_fence_are_not_compared() -> None:
         "1 of 1 fences are not compared: 2.8.0 ran no such code.",
         "",
     ]
-    assert f"| {LINK} `f.n` | `2` | not measured on 2.8.0 |" in [*behaviour(ledgers, PLACES, {})]
+    table = [*behaviour(ledgers, PLACES, {}, "2.9.1")]
+    assert f"| {LINK} `f.n` | `2` | not measured on 2.8.0 |" in table
 
 
 def test_counts_and_outcomes_come_before_names_and_texts() -> None:
@@ -86,7 +87,7 @@ def test_the_table_of_an_older_build_begins_with_its_own_release() -> None:
 
 def test_every_value_stands_in_one_table_with_the_releases_that_differ() -> None:
     ledgers = {"2.8.0": ledger(3, m="a"), "2.9.1": ledger(3, m="a"), "2.10.0": ledger(2, m="a")}
-    assert [*behaviour(ledgers, PLACES, {})][2:-1] == [
+    assert [*behaviour(ledgers, PLACES, {}, "2.10.0")][2:-1] == [
         f"| {LINK} `f.n` | `2` | `3` on 2.8.0 and 2.9.1 |",
         f'| {LINK} `f.m` | `"a"` | the same |',
     ]
@@ -95,8 +96,8 @@ def test_every_value_stands_in_one_table_with_the_releases_that_differ() -> None
 def test_a_variant_has_a_column_that_says_what_is_other() -> None:
     ledgers = {"2.10.0": {**ledger(2, m="a", k=1), "p.g": ledger(1)["p.f"]}}
     under = {"with x=1": ledger(3, m="a"), "under Inductor": {}}
-    head, *rows = [*behaviour(ledgers, {}, under)][1:-1]
-    assert head.startswith("| Value | 2.10.0 | Elsewhere | With x=1 | Under Inductor |")
+    head, *rows = [*behaviour(ledgers, {}, under, "2.10.0")][1:-1]
+    assert head.startswith("| Value | 2.10.0, this build | Elsewhere | With x=1 | Under Inductor |")
     assert rows == [
         "| p `f.n` | `2` | the same | `3` | not measured |",
         '| p `f.m` | `"a"` | the same |  | not measured |',

@@ -43,7 +43,7 @@ def test_tables_of_the_ledgers_lead_to_the_sections_that_measure(site: Site) -> 
         for torch, n in (("2.8.0", 1), ("2.15.0", 2))
     }
     places = {"page.f": Place(page="page", title="A page", anchor="a-page")}
-    tables = [*changes(ledgers, places), *behaviour(ledgers, places, {})]
+    tables = [*changes(ledgers, places), *behaviour(ledgers, places, {}, "2.15.0")]
     site.page("other", [(0, "\n".join(["# Other\n", *tables]))], source="# Other\n")
     done = site.build()
     assert (done.returncode, done.stderr) == (0, "")
